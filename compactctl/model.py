@@ -1,0 +1,81 @@
+"""What the model reads: messages made of blocks, the same for every format.
+
+A view is a list of messages. Everything here is immutable: a layer makes new messages, and a
+block that it did not touch stays the same object, which is how the writer knows what to leave
+byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["system", "user", "assistant"]
+Kind = Literal["text", "thinking", "call", "result", "image", "other"]
+
+MADE = -1
+"""The ``entry`` of a block that a layer made and no line of the input holds."""
+
+
+class Image(msgspec.Struct, frozen=True, gc=False):
+    """An image by what its header says. ``size`` is bytes of the file, 0 pixels if unknown."""
+
+    media_type: str
+    size: int
+    width: int = 0
+    height: int = 0
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One piece of a message.
+
+    ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
+    text, or "" for images. A result keeps its pieces in ``content``. ``entry`` is the index of
+    the entry that holds the block and ``at`` its place among that entry's parts.
+    """
+
+    kind: Kind
+    text: str = ""
+    call_id: str | None = None
+    name: str = ""
+    content: tuple[Block, ...] = ()
+    failed: bool = False
+    image: Image | None = None
+    entry: int = MADE
+    at: int = 0
+    path: str | None = None
+    """For a result: the path that its record names as the file it shows (``_read_path``)."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One API message: a role and its blocks, from one entry or several."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+
+
+def result_text(block: Block) -> str:
+    """Join the text pieces of a result, as the model reads them."""
+    if len(block.content) == 1:
+        return block.content[0].text
+    return "\n".join(part.text for part in block.content if part.kind == "text")
+
+
+def arguments(block: Block) -> dict[str, Any]:
+    """Parse a call's arguments; {} when they are not a JSON object."""
+    try:
+        value = msgspec.json.decode(block.text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def replace_blocks(message: Message, blocks: Sequence[Block]) -> Message:
+    """Give ``message`` with other blocks; the very same message when they are the same blocks."""
+    if len(blocks) == len(message.blocks) and all(
+        new is old for new, old in zip(blocks, message.blocks, strict=True)
+    ):
+        return message
+    return Message(message.role, tuple(blocks))
