@@ -47,6 +47,10 @@ class Block(msgspec.Struct, frozen=True):
     at: int = 0
     path: str | None = None
     """For a result: the path that its record names as the file it shows (``_read_path``)."""
+    cwd: str = ""
+    """For a call: the folder that relative paths in it start from, when the record says."""
+    meta: bool = False
+    """A user block that the harness wrote and no person did."""
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -1,0 +1,114 @@
+"""Put the pieces of a transcript together into API messages, as a provider would see them.
+
+User pieces that follow one another are one message, since that is how providers read them.
+Assistant pieces are one message when they carry the same key (Claude Code: ``message.id``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from compactctl.model import Block, Message, Role
+
+
+class _Draft:
+    """A message in the making; ``answers`` are results that come back out of order."""
+
+    __slots__ = ("answers", "blocks", "role")
+
+    def __init__(self, role: Role, blocks: list[Block]) -> None:
+        self.role: Role = role
+        self.blocks = blocks
+        self.answers: list[Block] = []
+
+
+class Assembler:
+    """Collects blocks in file order; :meth:`messages` gives the view."""
+
+    def __init__(self) -> None:
+        """Start with an empty view."""
+        self._drafts: list[_Draft] = []
+        self._by_key: dict[str, _Draft] = {}
+        self._open: dict[str, list[_Draft]] = {}
+        self.resets = 0
+
+    def reset(self) -> None:
+        """Start the view anew behind a compaction mark; only system messages stay in force."""
+        self._drafts = [draft for draft in self._drafts if draft.role == "system"]
+        self._by_key.clear()
+        self._open.clear()
+        self.resets += 1
+
+    def system(self, blocks: list[Block]) -> None:
+        """Add a system message."""
+        self._drafts.append(_Draft("system", blocks))
+
+    def user(self, blocks: list[Block]) -> None:
+        """Add user blocks where they stand."""
+        if not blocks:
+            return
+        if self._drafts and self._drafts[-1].role == "user":
+            self._drafts[-1].blocks.extend(blocks)
+        else:
+            self._drafts.append(_Draft("user", blocks))
+
+    def assistant(self, blocks: list[Block], key: str | None = None) -> None:
+        """Add assistant blocks: to the message of the same ``key``, else as a new message."""
+        draft = self._by_key.get(key) if key is not None else None
+        if draft is None:
+            draft = _Draft("assistant", blocks)
+            self._drafts.append(draft)
+            if key is not None:
+                self._by_key[key] = draft
+        else:
+            draft.blocks.extend(blocks)
+        for block in blocks:
+            if block.kind == "call" and block.call_id:
+                self._open.setdefault(block.call_id, []).append(draft)
+
+    def answer(self, result: Block) -> None:
+        """Put a result right behind the message of its call, wherever it stands in the file.
+
+        Only for harnesses that rebuild the list so (Claude Code); elsewhere the place of a
+        result is for the protocol's rules to judge. A result without an open call stays put.
+        """
+        waiting = self._open.get(result.call_id or "")
+        if waiting:
+            waiting.pop().answers.append(result)
+        else:
+            self.user([result])
+
+    def rewrite(self, change: Callable[[Block], Block | None]) -> None:
+        """Let ``change`` replace each block of the view, or drop it with None."""
+        for draft in self._drafts:
+            draft.blocks = [new for old in draft.blocks if (new := change(old))]
+            draft.answers = [new for old in draft.answers if (new := change(old))]
+
+    def drop_bare_thinking(self) -> None:
+        """Empty assistant messages that hold nothing but thinking."""
+        for draft in self._drafts:
+            if draft.role == "assistant" and all(b.kind == "thinking" for b in draft.blocks):
+                draft.blocks = []
+
+    def messages(self) -> list[Message]:
+        """Give the view; an empty draft makes no message."""
+        view: list[Message] = []
+        for draft in self._drafts:
+            if draft.role == "user" and view and view[-1].role == "user":
+                view[-1] = Message("user", (*view[-1].blocks, *draft.blocks))
+            elif draft.blocks:
+                view.append(Message(draft.role, tuple(draft.blocks)))
+            if draft.answers:
+                view.append(Message("user", tuple(draft.answers)))
+        return view
+
+
+def merge_users(messages: Iterable[Message]) -> list[Message]:
+    """Join user messages that a layer left side by side; all others stay the same objects."""
+    merged: list[Message] = []
+    for message in messages:
+        if message.role == "user" and merged and merged[-1].role == "user":
+            merged[-1] = Message("user", (*merged[-1].blocks, *message.blocks))
+        else:
+            merged.append(message)
+    return merged

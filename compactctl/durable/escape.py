@@ -1,0 +1,60 @@
+r"""The one place where text of a transcript is made safe to print.
+
+Escapes are visible instead of deleted: who reads the output sees that something was there.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: line ends, cursor moves, terminal commands
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidi: shows text in another order
+    r"\xad\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb"  # shown as nothing
+    r"\U000e0000-\U000e0fff"  # tags and variation selectors: whole sentences can hide in them
+    r"\u2028\u2029"  # line ends to some readers
+    r"\ud800-\udfff"  # lone surrogates: fail at the first encoding
+)
+_TERMINAL = re.compile(f"[{_UNSEEN}]")
+# The separator of fields too: a reader that splits a line without minding quotes is not misled.
+_FIELD = re.compile(rf'[{_UNSEEN}"\\;]')
+
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_FIRST_ASTRAL = 0x10000
+_FIRST_BEYOND_LATIN = 0x100
+
+
+def escape_field(text: str) -> str:
+    r"""Give ``text`` as a quoted value that can forge neither a field nor a line beside it.
+
+    The result is a JSON string, so ``json.loads`` gives ``text`` back. What cannot be seen is
+    escaped, and so are the quote, the backslash and ``;``, which stands between fields.
+    """
+    return f'"{_FIELD.sub(_json_escape, text)}"'
+
+
+def escape_terminal(text: str) -> str:
+    r"""Give ``text`` on one line, as ``\n``, ``\x1b``, ``\u202e`` what would act on a terminal.
+
+    For reading only: a backslash stays as it is, so what is already escaped is not escaped twice.
+    """
+    return _TERMINAL.sub(_plain_escape, text)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    char = match[0]
+    if char in '"\\':
+        return f"\\{char}"
+    if ord(char) < _FIRST_ASTRAL:
+        return _SHORT.get(char) or f"\\u{ord(char):04x}"
+    # JSON has no escape beyond four digits: such a character is written as its surrogate pair.
+    high, low = divmod(ord(char) - _FIRST_ASTRAL, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+def _plain_escape(match: re.Match[str]) -> str:
+    char = match[0]
+    code = ord(char)
+    if code < _FIRST_BEYOND_LATIN:
+        return _SHORT.get(char) or f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _FIRST_ASTRAL else f"\\U{code:08x}"

@@ -1,0 +1,116 @@
+"""Check what an opened source holds, without keeping more of it than one bounded record."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
+
+from compactctl.durable.reasons import RefusedError, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+MAX_RECORD = 100_000
+"""Characters of a transcript record, its line end not counted (CONTRACT §11)."""
+
+_CHUNK = 64 * 1024
+# A character has at most four bytes: a line beyond this is too large, whatever it holds.
+_MAX_LINE = 4 * MAX_RECORD + len(b"\r\n")
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+class Outcome(NamedTuple):
+    """A reason code, and for a verified source the sha256 of its bytes in hex."""
+
+    reason: str
+    sha256: str | None = None
+
+
+def verify_events(file: BinaryIO, session: str, sequences: Collection[int]) -> dict[int, Outcome]:
+    """Verify the records at ``sequences`` (from 1) in one pass that stops behind the last.
+
+    A record is only as good as all records before it; what comes later does not touch it.
+    """
+    last = max(sequences)
+    found: dict[int, Outcome] = {}
+    stopped_by = "transcript_event_missing"
+    try:
+        for sequence, record in enumerate(_records(file), 1):
+            _check_envelope(_parse(record), session, sequence)
+            if sequence in sequences:
+                digest = hashlib.sha256(record).hexdigest()
+                found[sequence] = Outcome("verified_transcript_event", digest)
+            if sequence == last:
+                break
+    except RefusedError as refusal:
+        stopped_by = refusal.reason
+    except OSError as error:
+        stopped_by = reason_of(error)
+    return {sequence: found.get(sequence, Outcome(stopped_by)) for sequence in sequences}
+
+
+def verify_artifact(file: BinaryIO, digest: str) -> Outcome:
+    """Verify that the file is UTF-8 and that its sha256 starts with ``digest`` (lower case)."""
+    sha256 = hashlib.sha256()
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        while chunk := file.read(_CHUNK):
+            sha256.update(chunk)
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return Outcome("artifact_not_utf8")
+    except OSError as error:
+        return Outcome(reason_of(error))
+    if not sha256.hexdigest().startswith(digest):
+        return Outcome("artifact_digest_mismatch")
+    return Outcome("verified_artifact", sha256.hexdigest())
+
+
+def _records(file: BinaryIO) -> Iterator[bytes]:
+    """Yield each record without its line end; only a line feed ends one.
+
+    A carriage return at the end of the file goes too: it is half of a line end, and the hash of
+    the record must not change when the other half arrives.
+    """
+    while line := file.readline(_MAX_LINE + 1):
+        record = line.removesuffix(b"\n").removesuffix(b"\r")
+        # Every character has one byte that is not a continuation byte.
+        if len(line) > _MAX_LINE or (
+            len(record) > MAX_RECORD and len(record.translate(None, _CONTINUATION)) > MAX_RECORD
+        ):
+            raise RefusedError("transcript_record_too_large")
+        yield record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _parse(record: bytes) -> dict[str, object]:
+    try:
+        value = _DECODER.decode(record.decode())
+    except UnicodeDecodeError:
+        raise RefusedError("source_not_utf8") from None
+    except (ValueError, RecursionError):  # no JSON, integers of 4,300 digits, deep nesting
+        raise RefusedError("transcript_invalid_json") from None
+    if not isinstance(value, dict):
+        raise RefusedError("transcript_record_not_object")
+    return value
+
+
+def _check_envelope(record: dict[str, object], session: str, sequence: int) -> None:
+    """Compare what the record says of its place; what it does not say is taken as right."""
+    found = record.get("sequence", sequence)
+    if type(found) is not int or found != sequence:  # True and 1.0 equal 1, but are no sequence
+        raise RefusedError("transcript_sequence_mismatch")
+    if record.get("session_id", session) != session:
+        raise RefusedError("transcript_session_mismatch")
+    event_id = f"transcript:{session}:{sequence}"
+    if record.get("event_id", event_id) != event_id:
+        raise RefusedError("transcript_event_id_mismatch")

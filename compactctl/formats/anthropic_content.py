@@ -1,0 +1,145 @@
+"""Content blocks in Anthropic's form, which Claude Code shares: decode, edit, make.
+
+The names and the shapes are those of the Messages API (see its reference on tool use, vision and
+extended thinking).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from compactctl.model import MADE, Block, Image
+from compactctl.tokens.images import image_size
+
+_EMPTY = msgspec.Raw(b"{}")
+
+
+class ContentBlock(msgspec.Struct, gc=False):
+    """The members of a content block that the view needs; any other is skipped unread."""
+
+    type: Any = None
+    text: Any = None
+    thinking: Any = None
+    id: Any = None
+    name: Any = None
+    input: msgspec.Raw = _EMPTY
+    tool_use_id: Any = None
+    content: str | list[ContentBlock] | None = None
+    is_error: Any = None
+    source: Any = None
+    read_path: Any = msgspec.field(default=None, name="_read_path")
+
+
+Content = str | list[ContentBlock] | None
+
+
+def blocks(content: Content, entry: int) -> list[Block]:
+    """Read the blocks of a message's content, in order; ``at`` is the index in the list."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Block("text", content, entry=entry)]
+    return [_block(block, entry, at) for at, block in enumerate(content)]
+
+
+def _block(block: ContentBlock, entry: int, at: int) -> Block:
+    kind = block.type
+    if kind == "text":
+        return Block("text", _string(block.text), entry=entry, at=at)
+    if kind == "tool_use":
+        return Block(
+            "call",
+            bytes(block.input).decode(errors="replace"),
+            _identifier(block.id),
+            _string(block.name),
+            entry=entry,
+            at=at,
+        )
+    if kind == "tool_result":
+        return Block(
+            "result",
+            call_id=_identifier(block.tool_use_id),
+            content=tuple(blocks(block.content, entry)),
+            failed=block.is_error is True,
+            entry=entry,
+            at=at,
+            path=_identifier(block.read_path),
+        )
+    if kind == "thinking":
+        return Block("thinking", _string(block.thinking), entry=entry, at=at)
+    if kind == "redacted_thinking":
+        return Block("thinking", entry=entry, at=at)
+    if kind == "image":
+        return Block("image", image=_image(block.source), entry=entry, at=at)
+    return Block("other", _string(block.text), name=_string(kind), entry=entry, at=at)
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _identifier(value: Any) -> str | None:
+    """Give a string, or None when it is none: the rules report an id that is missing."""
+    return value if isinstance(value, str) else None
+
+
+def _image(source: Any) -> Image:
+    if not isinstance(source, dict):
+        return Image("", 0)
+    data = source.get("data")
+    return image_size(_string(source.get("media_type")), data if isinstance(data, str) else "")
+
+
+def parts(content: Any) -> list[Any]:
+    """Give a parsed content as a list of parts, the inverse of :func:`content`."""
+    return content if isinstance(content, list) else [content]
+
+
+def content(edited: list[Any]) -> Any:
+    """Put parts back: a single string stays a string, else strings become text blocks."""
+    if len(edited) == 1 and isinstance(edited[0], str):
+        return edited[0]
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in edited]
+
+
+def edit(part: Any, block: Block) -> Any:
+    """Give ``part`` with the text of ``block``; every other member stays."""
+    if isinstance(part, str):
+        return block.text
+    if block.kind == "text":
+        return part | {"text": block.text}
+    if block.kind == "result":
+        return part | {"content": _edit_result(part.get("content"), block.content)}
+    return part
+
+
+def _edit_result(old: Any, pieces: tuple[Block, ...]) -> Any:
+    if not isinstance(old, list):
+        return content([piece.text if piece.kind == "text" else make(piece) for piece in pieces])
+    return [make(piece) if piece.entry == MADE else edit(old[piece.at], piece) for piece in pieces]
+
+
+def make(block: Block) -> dict[str, Any]:
+    """Write a block that no line holds yet, in the API's own form."""
+    if block.kind == "call":
+        return {
+            "type": "tool_use",
+            "id": block.call_id,
+            "name": block.name,
+            "input": msgspec.json.decode(block.text or "{}"),
+        }
+    if block.kind == "result":
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": block.call_id}
+        made = [make(piece) for piece in block.content]
+        only_text = len(made) == 1 and block.content[0].kind == "text"
+        result["content"] = made[0]["text"] if only_text else made
+        if block.failed:
+            result["is_error"] = True
+        if block.path is not None:
+            result["_read_path"] = block.path
+        return result
+    if block.kind == "thinking":
+        return {"type": "thinking", "thinking": block.text, "signature": ""}
+    return {"type": "text", "text": block.text}

@@ -1,0 +1,236 @@
+"""``claude-code``: a session of Claude Code, one line a content block.
+
+The view is rebuilt as the harness does on resume: lines of one ``message.id`` are one message,
+each result stands behind its call, the active context starts behind the last compaction
+boundary, and side chains, progress and other lines that the model never sees stay outside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.formats.anthropic_content import (
+    Content,
+    blocks,
+    content,
+    edit,
+    make,
+    parts,
+)
+from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compactctl.assemble import Assembler
+    from compactctl.model import Role
+
+__all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
+
+DESCRIPTION = "Claude Code session (~/.claude/projects/…/*.jsonl)"
+SIGNED = True
+PROFILE = "anthropic"
+ONE_LINE_A_MESSAGE = False
+LINK = ("uuid", "parentUuid")
+ALSO_LINKED = ("logicalParentUuid", "leafUuid")
+
+CLEARED = "[Old tool result content cleared]"
+"""What the harness shows the model in place of a result that a micro-compaction took out."""
+
+_ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
+
+
+class Body(msgspec.Struct, gc=False):
+    """The API message inside a line."""
+
+    id: Any = None
+    content: Content = None
+
+
+class Record(msgspec.Struct, gc=False, rename="camel"):
+    """One line, as far as the view needs it."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    parent_uuid: Any = None
+    is_sidechain: Any = None
+    is_meta: Any = None
+    is_compact_summary: Any = None
+    is_visible_in_transcript_only: Any = None
+    is_api_error_message: Any = None
+    cwd: Any = None
+    message: Body | None = None
+    microcompact_metadata: Any = None
+
+
+def recognise(record: dict[str, Any]) -> bool:
+    """Tell by the envelope of a conversation line; metadata lines prove nothing."""
+    return (
+        record.get("type") in {"user", "assistant", "system", "progress", "attachment"}
+        and "uuid" in record
+        and ("parentUuid" in record or "sessionId" in record)
+    )
+
+
+def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
+    """Rebuild the active context."""
+    side: list[tuple[int, Record]] = []
+    main = False
+    cleared: set[str] = set()
+    tree = _Tree()
+    for index, record in records:
+        if record.is_sidechain is True:
+            side.append((index, record))
+            continue
+        if record.type == "system":
+            if record.subtype == "compact_boundary":
+                build.reset()
+            cleared.update(_cleared_ids(record))
+        elif record.type in {"user", "assistant"} and record.message is not None:
+            main = True
+            _add(index, record, build)
+        tree.add(index, record)
+    if not main:
+        for index, record in side:
+            _add(index, record, build)
+    abandoned = tree.abandoned()
+    if abandoned:
+        build.rewrite(lambda block: None if block.entry in abandoned else block)
+    if cleared:
+        build.rewrite(lambda block: _clear(block) if block.call_id in cleared else block)
+    build.drop_bare_thinking()
+
+
+def _add(index: int, record: Record, build: Assembler) -> None:
+    """Add one conversation line."""
+    message = record.message
+    if message is None or record.is_api_error_message is True:
+        return
+    if record.is_visible_in_transcript_only is True and record.is_compact_summary is not True:
+        return
+    found = blocks(message.content, index)
+    if record.type == "assistant":
+        kept = [_with_cwd(block, record.cwd) for block in found if not _is_blank(block)]
+        key = message.id if isinstance(message.id, str) else None
+        if kept:
+            build.assistant(kept, key)
+        return
+    for block in found:
+        if block.kind == "result":
+            build.answer(block)
+        elif not _is_blank(block):
+            if record.is_meta is True:
+                block = msgspec.structs.replace(block, meta=True)  # noqa: PLW2901 (same block, flagged)
+            build.user([block])
+
+
+def _is_blank(block: Block) -> bool:
+    """Spot white-space text: the harness drops it, since a provider refuses it."""
+    return block.kind == "text" and not block.text.strip()
+
+
+def _with_cwd(block: Block, cwd: Any) -> Block:
+    if block.kind == "call" and isinstance(cwd, str):
+        return msgspec.structs.replace(block, cwd=cwd)
+    return block
+
+
+def _cleared_ids(record: Record) -> list[str]:
+    metadata = record.microcompact_metadata
+    ids = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
+    return [item for item in ids if isinstance(item, str)] if isinstance(ids, list) else []
+
+
+def _clear(block: Block) -> Block:
+    if block.kind != "result":
+        return block
+    piece = Block("text", CLEARED, entry=block.entry)
+    return msgspec.structs.replace(block, content=(piece,))
+
+
+class _Tree:
+    """Who is whose child, to leave out branches that a rewind gave up."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[int, str, Any]] = []
+        self._prompts: dict[str, list[str]] = {}
+
+    def add(self, index: int, record: Record) -> None:
+        if not isinstance(record.uuid, str):
+            return
+        self._lines.append((index, record.uuid, record.parent_uuid))
+        if record.type == "user" and isinstance(record.parent_uuid, str) and _is_prompt(record):
+            self._prompts.setdefault(record.parent_uuid, []).append(record.uuid)
+
+    def abandoned(self) -> set[int]:
+        """Give the entries below a prompt whose sibling prompt leads to the end of the file.
+
+        Two prompts under one parent are a rewind; other forks are technical (parallel results,
+        progress) and all their branches are in the context.
+        """
+        rewound = [prompts for prompts in self._prompts.values() if len(prompts) > 1]
+        if not rewound:
+            return set()
+        parent_of = {uuid: parent for _, uuid, parent in self._lines}
+        path: set[str] = set()
+        step: Any = self._lines[-1][1]
+        while isinstance(step, str) and step in parent_of and step not in path:
+            path.add(step)
+            step = parent_of[step]
+        lost = {
+            prompt
+            for prompts in rewound
+            if any(prompt in path for prompt in prompts)
+            for prompt in prompts
+            if prompt not in path
+        }
+        entries: set[int] = set()
+        for index, uuid, parent in self._lines:
+            if uuid in lost or parent in lost:
+                lost.add(uuid)
+                entries.add(index)
+        return entries
+
+
+def _is_prompt(record: Record) -> bool:
+    if record.is_meta is True or record.is_compact_summary is True or record.message is None:
+        return False
+    found = record.message.content
+    return isinstance(found, str) or not any(
+        block.type == "tool_result" for block in found or ()
+    )
+
+
+def parts_of(record: dict[str, Any]) -> list[Any]:
+    """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
+    return parts(record["message"].get("content"))
+
+
+def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
+    """Give the line with other parts; the harness's own copies beside them stay as they are."""
+    return record | {"message": record["message"] | {"content": content(edited)}}
+
+
+def identity(digest: str) -> str:
+    """Give a line its id: a UUID made from a digest of its content."""
+    return "-".join((digest[:8], digest[8:12], "8" + digest[13:16], "8" + digest[17:20], digest[20:32]))
+
+
+def create(
+    role: Role, made: list[Block], like: dict[str, Any], own: str, parent: str | None
+) -> dict[str, Any]:
+    """Write a new line with the envelope of its neighbour ``like``."""
+    line: dict[str, Any] = {"parentUuid": parent}
+    line |= {key: like[key] for key in _ENVELOPE if key in like}
+    line |= {"isSidechain": like.get("isSidechain", False), "type": role}
+    if role == "user" and all(block.meta for block in made):
+        line["isMeta"] = True
+    if role == "assistant":
+        message = {"id": f"msg_{own}", "type": "message", "role": role, "content": [*map(make, made)]}
+    else:
+        pieces = [block.text if block.kind == "text" else make(block) for block in made]
+        message = {"role": role, "content": content(pieces)}
+    return line | {"message": message, "uuid": own, "timestamp": like.get("timestamp", "")}

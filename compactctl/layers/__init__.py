@@ -1,0 +1,38 @@
+"""The layers that make a view smaller: one module each, its name the name of its command."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from compactctl.layer import Layer
+
+ORDER = ("truncate", "dedup", "prune", "summarize")
+"""From cheap and recoverable to dear and lossy; ``compact`` runs them in this order."""
+
+
+def load(name: str) -> Layer:
+    """Import the function of a layer by its name."""
+    layer: Layer = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+    return layer
+
+
+def example(name: str) -> str:
+    """Give the example command line of a layer."""
+    text: str = importlib.import_module(f"{__name__}.{name}").EXAMPLE
+    return text
+
+
+def options(name: str) -> dict[str, tuple[Any, str, Any]]:
+    """Give a layer's options: name to (type, help, default), from its signature."""
+    layer = load(name)
+    hints = get_type_hints(layer, include_extras=True)
+    found: dict[str, tuple[Any, str, Any]] = {}
+    for parameter in inspect.signature(layer).parameters.values():
+        hint = hints[parameter.name]
+        if parameter.kind is parameter.KEYWORD_ONLY and get_origin(hint) is Annotated:
+            kind, text = get_args(hint)[:2]
+            found[parameter.name] = (kind, text, parameter.default)
+    return found

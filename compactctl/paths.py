@@ -1,0 +1,36 @@
+"""One key for the many ways to write one path, by its letters alone; the disk is never asked."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from fnmatch import fnmatchcase
+
+_DRIVE = re.compile(r"^([A-Za-z]):[\\/]")
+
+
+def key(path: str, cwd: str = "") -> str:
+    """Give the key by which two spellings of a path are the same file.
+
+    Relative paths start from ``cwd``; ``.``, ``..`` and doubled slashes are folded. A path that
+    has the shape of a Windows path loses case and backslashes; on a POSIX path both mean what
+    they say and are kept.
+    """
+    if _is_windows(path) or (_is_windows(cwd) and not path.startswith("/")):
+        windows = path if _is_windows(path) else f"{cwd}/{path}"
+        return posixpath.normpath(windows.replace("\\", "/")).lower()
+    if not path.startswith(("/", "~")) and cwd:
+        path = f"{cwd}/{path}"
+    folded = posixpath.normpath(path)
+    return folded[1:] if folded.startswith("//") else folded
+
+
+def _is_windows(path: str) -> bool:
+    return bool(_DRIVE.match(path)) or path.startswith("\\\\")
+
+
+def matches(path: str, globs: tuple[str, ...]) -> bool:
+    """Say whether a path, or its last part, matches one of ``globs``."""
+    plain = path.replace("\\", "/") if _is_windows(path) else path
+    name = posixpath.basename(plain)
+    return any(fnmatchcase(name, glob) or fnmatchcase(plain, glob) for glob in globs)

@@ -1,0 +1,83 @@
+"""What no lossy layer may drop: the user's requests and the standing rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compactctl import paths, placeholders, summaries
+from compactctl.model import Block, Message, result_text
+from compactctl.protocol.pairs import Place, block_at, pair
+from compactctl.tools import PROTECTED, read_of
+
+_RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
+_NOT_A_REQUEST = (
+    *_RULES,
+    "<environment_context>",
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "<bash-",
+    "<task-notification>",
+    "Caveat: The messages below",
+    "[Request interrupted",
+    summaries.LABEL,
+    placeholders.CUT,
+)
+
+
+def is_rule(block: Block) -> bool:
+    """Say whether a user block holds instructions that a harness put in (CONTRACT §11)."""
+    return block.kind == "text" and block.text.lstrip().startswith(_RULES)
+
+
+def is_request(block: Block) -> bool:
+    """Say whether a user block is what a person asked."""
+    if block.kind == "image":
+        return True
+    if block.kind != "text" or block.meta:
+        return False
+    return not block.text.lstrip().startswith(_NOT_A_REQUEST)
+
+
+def first_request(messages: Sequence[Message]) -> set[Place]:
+    """Give the blocks of the first user message: the request, or the summary that opens the view.
+
+    Results are no part of it.
+    """
+    for position, message in enumerate(messages):
+        if message.role == "user":
+            return {
+                Place(position, at)
+                for at, block in enumerate(message.blocks)
+                if block.kind != "result"
+            }
+    return set()
+
+
+def last_request(messages: Sequence[Message]) -> set[Place]:
+    """Give the blocks of the last user message in which a person asked for something."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if message.role != "user":
+            continue
+        asked = {Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)}
+        if asked:
+            return asked
+    return set()
+
+
+def rules(messages: Sequence[Message]) -> set[Place]:
+    """Give the blocks of standing rules; of identical copies only the latest."""
+    latest: dict[str, set[Place]] = {}
+    for position, message in enumerate(messages):
+        for at, block in enumerate(message.blocks):
+            if message.role == "user" and is_rule(block):
+                latest[block.text] = {Place(position, at)}
+    for interaction in pair(messages).interactions:
+        if interaction.result is None:
+            continue
+        result = block_at(messages, interaction.result)
+        read = read_of(block_at(messages, interaction.call), result)
+        if read and paths.matches(read.path, PROTECTED):
+            latest[f"{read.key}\0{result_text(result)}"] = {interaction.call, interaction.result}
+    return set().union(*latest.values()) if latest else set()

@@ -1,0 +1,12 @@
+"""How many tokens a text, a message or a view takes (CONTRACT §8).
+
+Importing this loads no tokenizer. One is loaded when a text is first counted, and a process in
+which a bound answers every question (``Counter.fits``) never pays for one.
+"""
+
+from __future__ import annotations
+
+from compactctl.tokens.counter import Counter, load_counter
+from compactctl.tokens.view import count_block, count_message, count_view
+
+__all__ = ["Counter", "count_block", "count_message", "count_view", "load_counter"]

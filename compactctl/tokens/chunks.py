@@ -1,0 +1,45 @@
+"""Pieces of text that every engine counts in linear time.
+
+tiktoken 0.14 aborts with a stack overflow, which no ``except Exception`` catches, at a million
+spaces in a row. A text is therefore never given to an engine whole when it is long. Both engines
+get the same pieces, so they give the same count.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHORTEST = 1 << 12
+LONGEST = 1 << 16
+"""Bounds of a chunk in characters; a text of at most ``LONGEST`` is its own only chunk."""
+
+# Both vocabularies split there anyway: a run of punctuation may take newlines and slashes after
+# it, and white space joins white space, but nothing reaches over a newline to another character.
+_SEAM = re.compile(r"\n(?=[^\s/])")
+
+
+def chunks(text: str) -> Iterator[str]:
+    """Cut ``text`` at line starts, which leaves its count as it is, else at ``LONGEST``.
+
+    A cut inside a line can add a token or two: 0.0006 % in all, measured on 59 MB of transcripts.
+    """
+    start = 0
+    while len(text) - start > LONGEST:
+        seam = _SEAM.search(text, start + SHORTEST, start + LONGEST)
+        end = seam.end() if seam else start + LONGEST
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def without_lone_surrogates(text: str) -> str:
+    """Give ``text`` with U+FFFD for each half of a pair that stands alone; whole pairs join."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

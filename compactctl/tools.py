@@ -1,0 +1,162 @@
+"""What the well-known tools do: which of them read a file, change one, or run a shell.
+
+Names and keys are those of Claude Code, Codex, pi, Gemini CLI, OpenHands and the tool examples of
+the providers. A tool that is not here is neither a read nor an edit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from compactctl import paths, placeholders
+from compactctl.model import Block, Message, arguments, result_text
+from compactctl.protocol.pairs import block_at, pair
+
+PROTECTED = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "SKILL.md")
+"""Files of standing rules: what was read from them must not be forgotten."""
+
+_SHELLS = frozenset(
+    """bash shell exec exec_command local_shell run_shell_command execute_bash terminal
+    run_terminal_cmd run_command container.exec powershell write_stdin execute_command bashoutput
+    """.split()
+)
+_PATH_KEYS = ("file_path", "path", "filename", "filePath", "absolute_path", "notebook_path")
+_READS = frozenset({"read", "read_file", "readfile", "view_file", "open_file", "notebookread"})
+_EDITS = frozenset(
+    """edit multiedit write notebookedit write_file create_file edit_file replace str_replace
+    search_replace insert delete_file""".split()
+)
+_EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "text_editor"})
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t|: |\|)")
+_CUT = re.compile(r"truncated|lines omitted|more lines|partial view", re.IGNORECASE)
+
+DEFAULT_READ_LINES = 2000
+"""Claude Code's Read shows no more lines than this when the call names no limit."""
+
+END = 1 << 60
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A read of lines ``start`` up to and without ``stop`` (from 1) of one file."""
+
+    path: str
+    key: str
+    start: int = 1
+    stop: int = END
+
+    def covers(self, other: Read) -> bool:
+        """Say whether all that ``other`` shows is shown here."""
+        return self.key == other.key and self.start <= other.start and other.stop <= self.stop
+
+
+def is_shell(name: str) -> bool:
+    """Say whether a tool's output is that of a shell."""
+    return name.lower() in _SHELLS
+
+
+def read_of(call: Block, result: Block) -> Read | None:
+    """Give what a successful read shows; None for any other interaction."""
+    if result.failed:
+        return None
+    given = arguments(call)
+    path = result.path
+    if path is None and _reads(call.name, given):
+        path = _path(given)
+    if not path:
+        return None
+    start, stop = _range(given)
+    stop = min(stop, _shown_to(result_text(result)))
+    return Read(path, paths.key(path, call.cwd), start, stop)
+
+
+def _reads(name: str, given: dict[str, Any]) -> bool:
+    lowered = name.lower()
+    return lowered in _READS or (lowered in _EDITORS and given.get("command") == "view")
+
+
+def _path(given: dict[str, Any]) -> str | None:
+    return next((value for key in _PATH_KEYS if isinstance(value := given.get(key), str)), None)
+
+
+def _range(given: dict[str, Any]) -> tuple[int, int]:
+    """Read the range that a call asks for, in any of the usual spellings."""
+    window = given.get("view_range")
+    if isinstance(window, list) and len(window) == 2:  # noqa: PLR2004 (first and last line)
+        first, last = _whole(window[0], 1), _whole(window[1], -1)
+        return first, END if last < 0 else last + 1
+    start = _whole(given.get("offset", given.get("start_line")), 1)
+    start = max(start, 1)
+    if "end_line" in given:
+        return start, _whole(given["end_line"], END - 1) + 1
+    limit = _whole(given.get("limit"), -1)
+    return start, END if limit < 0 else start + limit
+
+
+def _whole(value: Any, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def _shown_to(text: str) -> int:
+    """Give the line before which a result stops short, ``END`` when nothing says that it does.
+
+    Line numbers in the text tell where a cut result ends; a result with a gap, or a cut one
+    without numbers, shows no range that can be relied on.
+    """
+    end = text[-400:]
+    numbers = [int(found[1]) for line in end.split("\n")[1:] if (found := _NUMBERED.match(line))]
+    last = numbers[-1] if numbers else 0
+    if placeholders.CUT in text and placeholders.CUT not in end:
+        return 1
+    if placeholders.CUT in end or _CUT.search(end):
+        return last + 1
+    return last + 1 if last >= DEFAULT_READ_LINES else END
+
+
+def modified_by(call: Block) -> list[str]:
+    """Give the paths that a call writes or edits."""
+    lowered = call.name.lower()
+    if lowered == "apply_patch" or "*** Begin Patch" in call.text:
+        given = arguments(call)
+        text = next((v for v in given.values() if isinstance(v, str)), call.text)
+        return _PATCHED.findall(text)
+    if lowered in _EDITS or lowered in _EDITORS:
+        given = arguments(call)
+        path = _path(given)
+        return [path] if path and given.get("command") != "view" else []
+    return []
+
+
+class Files(msgspec.Struct, frozen=True):
+    """Paths in the order in which they were first read and first modified."""
+
+    read: list[str]
+    modified: list[str]
+
+
+def files(messages: Sequence[Message]) -> Files:
+    """Take the files read and modified from the calls that succeeded; no model is asked."""
+    read: dict[str, str] = {}
+    modified: dict[str, str] = {}
+    for interaction in pair(messages).interactions:
+        if interaction.result is None:
+            continue
+        call = block_at(messages, interaction.call)
+        result = block_at(messages, interaction.result)
+        if result.failed:
+            continue
+        shown = read_of(call, result)
+        if shown:
+            read.setdefault(shown.key, shown.path)
+        for path in modified_by(call):
+            modified.setdefault(paths.key(path, call.cwd), path)
+    return Files(list(read.values()), list(modified.values()))
+
+
+def union(*lists: Iterable[str]) -> list[str]:
+    """Join lists of paths, each path once, in order."""
+    return list(dict.fromkeys(path for one in lists for path in one))

@@ -1,0 +1,76 @@
+"""A transcript: its entries, byte for byte, and the view that a model would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from compactctl import formats, lines
+from compactctl.assemble import Assembler
+from compactctl.errors import InputError
+from compactctl.lines import Entry, Fault
+from compactctl.model import Message
+
+COMPACTION = "compactctl.compaction"
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """What one file holds.
+
+    ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
+    tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
+    record.
+    """
+
+    name: str
+    format: ModuleType
+    entries: list[Entry]
+    messages: list[Message]
+    faults: list[Fault]
+    durable: list[int]
+    unreadable: int
+
+
+def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = None) -> Transcript:
+    """Read lines (with their line ends) into a transcript.
+
+    Raises:
+        InputError: no line holds anything, or no format is recognised.
+        UsageError: ``format_name`` names no format.
+
+    """
+    if not any(map(bytes.strip, raw_lines)):
+        raise InputError("the input is empty; an earlier stage may have failed", file=name)
+    try:
+        module = formats.choose(format_name) if format_name else formats.detect(raw_lines)
+    except InputError as error:
+        error.file = name
+        raise
+    entries: list[Entry] = []
+    faults: list[Fault] = []
+    durable: list[int] = []
+    build = Assembler()
+    records = 0
+
+    def conversation() -> Iterator[tuple[int, Any]]:
+        """Pass on the format's own records; keep this tool's aside."""
+        nonlocal records
+        decode = msgspec.json.Decoder(module.Record).decode
+        for index, record in lines.read(raw_lines, decode, entries, faults):
+            records += 1
+            kind = record.type
+            if isinstance(kind, str) and kind.startswith("compactctl."):
+                if kind == COMPACTION:
+                    build.reset()
+                else:
+                    durable.append(index)
+            else:
+                yield index, record
+
+    module.view(conversation(), build)
+    return Transcript(
+        name, module, entries, build.messages(), faults, durable, len(entries) - records
+    )

@@ -1,0 +1,161 @@
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tiktoken_ext import openai_public
+from token_samples import MILLION, ORDINARY, PATHOLOGICAL, texts
+
+from compactctl.errors import UsageError
+from compactctl.tokens import engines, load_counter
+from compactctl.tokens.ranks import RANK_FILES, TokenizerUnavailableError
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+CORPUS_CHARACTERS = 3_000_000
+
+
+def corpus_lines():
+    budget = CORPUS_CHARACTERS
+    for path in sorted(CORPUS.glob("*/*")):
+        for line in path.read_text("utf-8", "surrogateescape").splitlines(keepends=True)[:200]:
+            yield line
+            budget -= len(line)
+            if budget < 0:
+                return
+
+
+@pytest.mark.parametrize("name", engines.PATTERNS)
+def test_patterns_are_those_of_tiktoken(name, monkeypatch):
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: {})
+    assert openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"] == engines.PATTERNS[name]
+
+
+def test_every_vocabulary_has_a_pattern_and_a_rank_file():
+    assert set(engines.PATTERNS) == set(RANK_FILES)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_counts_are_those_of_tiktoken(encoding, text):
+    expected = len(encoding.encode(text, disallowed_special=()))
+    assert load_counter("o200k_base").count(text) == expected
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_both_engines_agree_on_ordinary_texts(both_engines, text):
+    tiktoken_engine, toktok_engine = both_engines
+    assert tiktoken_engine(text) == toktok_engine(text)
+
+
+@given(text=texts)
+def test_both_engines_agree_on_any_text(both_engines, text):
+    tiktoken_engine, toktok_engine = both_engines
+    assert tiktoken_engine(text) == toktok_engine(text)
+
+
+@pytest.mark.parametrize("name", PATHOLOGICAL)
+def test_both_engines_agree_on_pathological_texts(both_engines, name):
+    tiktoken_engine, toktok_engine = both_engines
+    assert tiktoken_engine(PATHOLOGICAL[name]) == toktok_engine(PATHOLOGICAL[name])
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of transcripts is not here")
+def test_both_engines_agree_on_real_transcripts(both_engines):
+    tiktoken_engine, toktok_engine = both_engines
+    lines = list(corpus_lines())
+    assert sum(map(len, lines)) > MILLION
+    assert [*map(tiktoken_engine, lines)] == [*map(toktok_engine, lines)]
+    assert tiktoken_engine("".join(lines)) == toktok_engine("".join(lines))
+
+
+@pytest.mark.parametrize("name", PATHOLOGICAL)
+def test_a_million_characters_are_counted_in_linear_time(tiktoken_engine, name):
+    """No clock here: anything but linear time would take hours."""
+    text = PATHOLOGICAL[name]
+    assert 0 < tiktoken_engine(text) <= len(text.encode())
+
+
+def test_special_token_text_is_ordinary_text(both_engines):
+    for engine in both_engines:
+        assert engine("<|endoftext|>") > 1
+
+
+def test_lone_surrogates_count_as_replacement_characters(both_engines):
+    for engine in both_engines:
+        assert engine("a\ud800b") == engine("a\ufffdb")
+
+
+def test_a_cut_inside_a_line_adds_next_to_nothing(tiktoken_engine):
+    record = json.dumps({"path": "/src/app.py", "text": "some words of a result, 12 of them"})
+    line, count = record * 2000, tiktoken_engine(record)
+    assert abs(tiktoken_engine(line) - 2000 * count) <= 2000 * count * 0.03
+
+
+def test_a_quarter_of_the_characters_rounds_up_and_needs_no_vocabulary(monkeypatch):
+    monkeypatch.setattr(engines, "_tiktoken", None)
+    engine, best_up_to = engines.choose_engine("chars", 0)
+    assert [engine("x" * n) for n in range(6)] == [0, 1, 1, 1, 1, 2]
+    assert best_up_to == math.inf
+
+
+class Loads:
+    """Stands for both engines: notes which one was loaded."""
+
+    def __init__(self, monkeypatch, missing=()):
+        monkeypatch.delenv(engines.ENGINE_VARIABLE, raising=False)
+        monkeypatch.setattr(engines.importlib.util, "find_spec", lambda name: name)
+        for name in ("tiktoken", "toktok"):
+            loader = self.fail if name in missing else lambda _, name=name: name
+            monkeypatch.setattr(engines, f"_{name}", loader)
+
+    def fail(self, name):
+        raise TokenizerUnavailableError(name)
+
+
+def test_tiktoken_counts_until_loading_toktok_pays(monkeypatch):
+    Loads(monkeypatch)
+    limit = engines.SWITCH_CHARACTERS
+    assert engines.choose_engine("o200k_base", limit) == ("tiktoken", limit)
+    assert engines.choose_engine("o200k_base", limit + 1) == ("toktok", math.inf)
+
+
+def test_tiktoken_counts_everything_where_toktok_is_not_installed(monkeypatch):
+    Loads(monkeypatch)
+    monkeypatch.setattr(engines.importlib.util, "find_spec", lambda _: None)
+    assert engines.choose_engine("o200k_base", 10**9) == ("tiktoken", math.inf)
+
+
+@pytest.mark.parametrize("characters", [0, 10**9])
+@pytest.mark.parametrize(("missing", "left"), [("tiktoken", "toktok"), ("toktok", "tiktoken")])
+def test_one_engine_stands_in_for_the_other(monkeypatch, missing, left, characters):
+    Loads(monkeypatch, missing=[missing])
+    engine, _ = engines.choose_engine("o200k_base", characters)
+    assert engine == left
+
+
+@pytest.mark.parametrize("forced", ["tiktoken", "toktok"])
+@pytest.mark.parametrize("characters", [0, 10**9])
+def test_the_environment_forces_an_engine(monkeypatch, forced, characters):
+    Loads(monkeypatch)
+    monkeypatch.setenv(engines.ENGINE_VARIABLE, forced)
+    assert engines.choose_engine("o200k_base", characters) == (forced, math.inf)
+
+
+@pytest.mark.parametrize("forced", ["tiktoken", "toktok"])
+def test_a_forced_engine_has_no_stand_in(monkeypatch, forced):
+    Loads(monkeypatch, missing=[forced])
+    monkeypatch.setenv(engines.ENGINE_VARIABLE, forced)
+    with pytest.raises(TokenizerUnavailableError):
+        engines.choose_engine("o200k_base", 0)
+
+
+def test_an_unknown_engine_is_a_usage_error(monkeypatch):
+    monkeypatch.setenv(engines.ENGINE_VARIABLE, "abacus")
+    with pytest.raises(UsageError, match="abacus"):
+        engines.choose_engine("o200k_base", 0)
+
+
+def test_a_toktok_that_lacks_the_counter_is_unavailable(monkeypatch):
+    monkeypatch.setattr(engines.importlib, "import_module", lambda _: math)
+    with pytest.raises(TokenizerUnavailableError, match="toktok-rs"):
+        engines._toktok("o200k_base")
