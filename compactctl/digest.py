@@ -101,7 +101,13 @@ def _status(
     counted = f"Summarised here: {len(messages):,} messages with {len(calls):,} tool calls."
     asked = [f"The user asked: {request}" for request in requests[1:]]
     earlier = [i for i in before.get("Current status", []) if not i.startswith("Summarised here:")]
-    return [counted, *earlier, *asked]
+    harness = [
+        f"An earlier summary said: {_flat(block.text)}"
+        for message in messages
+        for block in message.blocks
+        if message.role == "user" and block.name == "summary"
+    ]
+    return [counted, *earlier, *harness, *asked]
 
 
 def _constraints(messages: Sequence[Message]) -> list[str]:

@@ -122,9 +122,16 @@ def _add(index: int, record: Record, build: Assembler) -> None:
         if block.kind == "result":
             build.answer(block)
         elif not _is_blank(block):
-            if record.is_meta is True:
-                block = msgspec.structs.replace(block, meta=True)  # noqa: PLW2901 (same block, flagged)
-            build.user([block])
+            build.user([_flagged(block, record)])
+
+
+def _flagged(block: Block, record: Record) -> Block:
+    """Mark what the harness wrote, so that it is not taken for a request of the user."""
+    if record.is_compact_summary is True:
+        return msgspec.structs.replace(block, meta=True, name="summary")
+    if record.is_meta is True:
+        return msgspec.structs.replace(block, meta=True)
+    return block
 
 
 def _is_blank(block: Block) -> bool:
