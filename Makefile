@@ -1,0 +1,63 @@
+# Every target sets up what it needs in .venv; nothing outside this folder is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SAMPLES := sample_transcripts
+
+.PHONY: demo test check fmt lint types fuzz bench clean
+
+## Run the main job on a sample: the whole pipe, then compact in one process.
+demo: $(VENV)/.run
+	@echo 'compactctl validate | truncate | dedup | prune | summarize | resolve | render'
+	@set -e; PATH="$(CURDIR)/$(BIN):$$PATH"; \
+	compactctl validate $(SAMPLES)/claude-code.jsonl \
+	| compactctl truncate | compactctl dedup | compactctl prune \
+	| compactctl summarize --summarizer template \
+	| compactctl resolve --state $(SAMPLES)/state.jsonl \
+	    --transcripts $(SAMPLES)/transcripts --artifacts $(SAMPLES)/artifacts \
+	| compactctl render
+	@echo
+	@echo 'compactctl compact --soft-limit 8000 -o $(VENV)/small.jsonl'
+	@$(BIN)/compactctl compact $(SAMPLES)/claude-code.jsonl --soft-limit 8000 -o $(VENV)/small.jsonl
+	@$(BIN)/compactctl validate --check $(VENV)/small.jsonl
+
+## Run the tests.
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q
+
+## What CI runs: lint, types, tests.
+check: lint types test
+
+fmt: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+## The property tests with many more examples (about ten minutes).
+fuzz: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q tests/test_laws.py tests/protocol tests/test_lines.py
+
+## Whole-process times and their ratios, as a Markdown table.
+bench: $(VENV)/.dev
+	$(BIN)/python tests/bench/run.py
+
+clean:
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.run
