@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from compactctl._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import typer
+
+# Imports stand where they are needed: each costs every command its time, --version above all.
+# ruff: noqa: PLC0415
+
 _USAGE = 2
+_INPUT = 3
+_BUG = 70  # EX_SOFTWARE of sysexits.h: no code of the contract, since nobody can rely on it
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 
 def main() -> None:
@@ -22,50 +30,76 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; give the exit code (CONTRACT §5)."""
-    if list(arguments) in (["--version"], ["-V"]):
-        print(f"compactctl {__version__}")  # noqa: T201 (what was asked for)
-        return 0
+    from compactctl import console
+
+    console.occupy()
     try:
-        return _dispatch(arguments)
-    except BrokenPipeError:
-        # The reader has what it wanted (| head). Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _run(list(arguments))
+    except BrokenPipeError:  # the reader has what it wanted (| head)
+        console.silence(sys.stdout)
         return 0
+    except OSError as error:  # help or the version could not be printed
+        console.silence(sys.stdout)
+        return _complain(f"standard output cannot be written: {error.strerror}", _INPUT)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except MemoryError:
+        return _complain("not enough memory for this input", _INPUT)
 
 
-def _dispatch(arguments: Sequence[str]) -> int:
-    import typer  # noqa: PLC0415 (--version does not need it)
+def _run(arguments: list[str]) -> int:
+    from compactctl.errors import CompactctlError
 
-    from compactctl.commands import NAMES  # noqa: PLC0415 (the same)
-    from compactctl.errors import CompactctlError  # noqa: PLC0415 (the same)
-
-    name = arguments[0] if arguments else "--help"
+    if arguments in (["--version"], ["-V"]):
+        print(f"compactctl {__version__}", flush=True)  # noqa: T201 (what was asked for)
+        return 0
+    _clean_up_when_terminated()
     try:
-        if name in NAMES:
-            code = _app([name])(arguments[1:], prog_name=f"compactctl {name}", standalone_mode=False)
-        else:
-            code = _app(NAMES)(arguments or ["--help"], prog_name="compactctl", standalone_mode=False)
+        return _dispatch(arguments)
     except CompactctlError as error:
         return _complain(str(error), error.exit_code)
-    except typer.Abort:
-        return _INTERRUPTED
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 (no traceback: its text may hold a transcript's)
+        return _complain(f"{_place_of(error)}; please report it", _BUG)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    import typer
+
+    from compactctl.commands import NAMES
+
+    name = arguments[0] if arguments else ""
+    names = [name] if name in NAMES else NAMES
+    command = typer.main.get_command(_app(names))
     # ClickException: typer brings click along, newer releases as a copy of their own.
-    except typer.BadParameter.__mro__[2] as error:
-        said = error.format_message().rstrip(".")
-        return _complain(f"{said} (see `compactctl {_help(arguments)}`)", _USAGE)
-    return code if isinstance(code, int) else 0
+    refused: type[Exception] = typer.BadParameter.__mro__[2]
+    try:
+        # Not command.main(), which ends the process with 1 when the reader of a pipe is gone.
+        if name in NAMES:
+            context = command.make_context(f"compactctl {name}", arguments[1:])
+        else:
+            context = command.make_context("compactctl", arguments)
+        with context:
+            command.invoke(context)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except refused as error:
+        said = getattr(error, "format_message", error.__str__)().rstrip(".")
+        known = f"{name} --help" if name in NAMES else "--help"
+        return _complain(f"{said or 'no command'} (see `compactctl {known}`)", _USAGE)
+    return 0
 
 
-def _app(names: Sequence[str]) -> Any:
+def _app(names: Sequence[str]) -> typer.Typer:
     """Make the application with only the commands that are needed."""
-    import typer  # noqa: PLC0415 (--version does not need it)
+    import typer
 
-    from compactctl import commands  # noqa: PLC0415 (the same)
+    from compactctl import commands
 
     app = typer.Typer(
         help="Make LLM-agent transcripts small without breaking them.",
+        epilog="compactctl COMMAND --help: options and an example; compactctl --version.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -76,14 +110,28 @@ def _app(names: Sequence[str]) -> Any:
     return app
 
 
-def _help(arguments: Sequence[str]) -> str:
-    from compactctl.commands import NAMES  # noqa: PLC0415 (only needed here)
+def _clean_up_when_terminated() -> None:
+    """Let SIGTERM unwind the stack, so that no temporary file stays behind."""
+    import signal
 
-    return f"{arguments[0]} --help" if arguments and arguments[0] in NAMES else "--help"
+    def leave(_number: int, _frame: object) -> NoReturn:
+        sys.exit(_TERMINATED)
+
+    signal.signal(signal.SIGTERM, leave)
+
+
+def _place_of(error: Exception) -> str:
+    """Say where a bug showed, without the words of the exception."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    assert place is not None  # it was raised
+    file = os.path.basename(place.tb_frame.f_code.co_filename)  # noqa: PTH119 (no need of pathlib)
+    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"
 
 
 def _complain(text: str, code: int) -> int:
-    from compactctl.durable.escape import escape_terminal  # noqa: PLC0415 (only needed here)
+    from compactctl.console import say
 
-    print(f"compactctl: {escape_terminal(text)}", file=sys.stderr)  # noqa: T201 (the one handler)
+    say(f"compactctl: {text}")
     return code

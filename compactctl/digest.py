@@ -20,6 +20,7 @@ _RULE_WORDS = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _TODO_TOOLS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
+_LEFT_OUT = re.compile(r"\(([\d,]+) earlier not listed\)")
 
 FAILURES = 5
 """Failed calls that the summary names, the latest."""
@@ -38,7 +39,7 @@ def digest(messages: Sequence[Message], previous: str | None, fits: Callable[[st
     width = WIDEST
     while not fits(text := summaries.write(_clipped(sections, width))):
         longest = max(sections, key=lambda name: sum(min(len(i), width) for i in sections[name]))
-        if len(sections[longest]) > 1 and width <= WIDEST // 4:
+        if len(_parted(sections[longest])[1]) > 1 and width <= WIDEST // 4:
             sections[longest] = _fewer(sections[longest])
         elif width > 1:
             width = width * 3 // 4
@@ -170,17 +171,21 @@ def _flat(text: str) -> str:
 
 
 def _clipped(sections: dict[str, list[str]], width: int) -> dict[str, list[str]]:
-    return {
-        name: [item if len(item) <= width else item[: width - 1] + "…" for item in items]
-        for name, items in sections.items()
-    }
+    return {name: [_clip(item, width) for item in items] for name, items in sections.items()}
+
+
+def _clip(item: str, width: int) -> str:
+    return item if len(item) <= width or _LEFT_OUT.fullmatch(item) else item[: width - 1] + "…"
 
 
 def _fewer(items: list[str]) -> list[str]:
     """Leave out the older half; the first item says how many are not listed."""
-    many = max(1, len(items) // 2)
-    left = items[many:]
-    already = 0
-    if items and (found := re.fullmatch(r"\(([\d,]+) earlier not listed\)", items[0])):
-        already = int(found[1].replace(",", "")) - 1
-    return [f"({many + already:,} earlier not listed)", *left]
+    already, listed = _parted(items)
+    many = len(listed) // 2
+    return [f"({already + many:,} earlier not listed)", *listed[many:]]
+
+
+def _parted(items: list[str]) -> tuple[int, list[str]]:
+    """Part items from the count of those not listed, which may stand in front."""
+    found = _LEFT_OUT.fullmatch(items[0]) if items else None
+    return (int(found[1].replace(",", "")), items[1:]) if found else (0, items)

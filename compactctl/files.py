@@ -1,4 +1,4 @@
-"""Reading and writing files: whole or not at all."""
+"""Where a stage may write: never over its input, never half."""
 
 from __future__ import annotations
 
@@ -6,65 +6,96 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
-from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
+from compactctl.atomic import back_up, write_file
+from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
+from compactctl.reading import STANDARD, read_lines
+from compactctl.unpack import MAGIC_LENGTH, is_packed
 
-STANDARD = "-"
-_BLOCK = 1 << 20
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-
-def read_lines(path: str) -> list[bytes]:
-    """Read a file, or standard input for ``-``, as lines that keep their line ends.
-
-    Lines end at ``\\n`` and nowhere else: U+2028 and a bare carriage return are text.
-
-    Raises:
-        InputError: the file cannot be read.
-
-    """
-    try:
-        if path == STANDARD:
-            if sys.stdin.isatty():
-                print("compactctl: reading from the terminal; give a FILE or a pipe", file=sys.stderr)
-            return list(sys.stdin.buffer)
-        with open(path, "rb", buffering=_BLOCK) as file:  # noqa: PTH123 (Path.open is the same, slower)
-            return list(file)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+__all__ = [
+    "STANDARD",
+    "check_report",
+    "read_lines",
+    "target",
+    "write",
+    "write_file",
+    "write_standard",
+]
 
 
-def write(chunks: Iterable[bytes], output: str | None, source: str, *, in_place: bool) -> bool:
+def write(
+    chunks: Iterable[bytes],
+    output: str | None,
+    source: str,
+    *,
+    in_place: bool,
+    original: Sequence[bytes] | None = None,
+) -> bool:
     """Write the result; False when it was only a dry run, for want of a place to write to.
 
-    A terminal gets no transcript unless ``-o -`` asks for it.
+    A terminal gets no transcript unless ``-o -`` asks for it. ``original`` is what was read of
+    the source: in place, nothing is written over a file that holds anything else by now.
 
     Raises:
-        UsageError: the output is the input, or a symbolic link.
+        UsageError: as for :func:`target`.
         InputError: the output cannot be written.
 
     """
-    if in_place:
-        target = _in_place(output, source)
-        _back_up(target)
-        write_file(chunks, target)
-    elif output is None or output == STANDARD:
-        if output is None and sys.stdout.isatty():
+    path = target(output, source, in_place=in_place)
+    if path is None:
+        if output is None and sys.stdout is not None and sys.stdout.isatty():
             return False
         write_standard(chunks)
+    elif in_place:
+        _replace(chunks, path, original)
     else:
-        target = Path(output)
-        _check_target(target, source)
-        write_file(chunks, target)
+        write_file(chunks, path)
     return True
 
 
-def write_standard(chunks: Iterable[bytes]) -> None:
-    """Write to standard output; the caller handles a closed pipe."""
-    sys.stdout.buffer.writelines(chunks)
-    sys.stdout.buffer.flush()
+def target(output: str | None, source: str, *, in_place: bool) -> Path | None:
+    """Give the file to write to, None for standard output; ask before any work is done.
+
+    Raises:
+        UsageError: the output is the input, a symbolic link or a folder, or cannot be replaced.
+
+    """
+    if in_place:
+        return _in_place(output, source)
+    if output is None or output == STANDARD:
+        found = _stat_stream(sys.stdout)
+        if found is not None and _is_input(found, source):
+            raise UsageError("standard output is the input itself; use --in-place")
+        return None
+    path = Path(output)
+    found = _stat(path)
+    if found is not None and _is_input(found, source):
+        raise UsageError("-o names the input itself; use --in-place, which keeps a backup")
+    # What is no file is not replaced: /dev/stdout and >(command) are links, and may be.
+    if os.path.islink(path) and (found is None or stat.S_ISREG(found.st_mode)):  # noqa: PTH114
+        raise UsageError(f"-o {output} is a symbolic link; name the file that it points to")
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"-o {output} is a folder; name a file")
+    return path
+
+
+def check_report(report: str, source: str, output: str | None) -> None:
+    """Make sure that the record is not appended to a transcript.
+
+    Raises:
+        UsageError: the report is the input or the output.
+
+    """
+    found = _stat(report)
+    same = output is not None and os.path.realpath(report) == os.path.realpath(output)
+    if same or (found is not None and _is_input(found, source)):
+        raise UsageError(f"--report {report} is a transcript; give the report a file of its own")
 
 
 def _in_place(output: str | None, source: str) -> Path:
@@ -72,63 +103,67 @@ def _in_place(output: str | None, source: str) -> Path:
         raise UsageError("--in-place writes to the input itself; leave out -o")
     if source == STANDARD:
         raise UsageError("--in-place needs a FILE, not standard input")
-    return Path(source).resolve()
+    path = Path(os.path.realpath(source))
+    found = _stat(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"--in-place needs a file, which {source} is not")
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if is_packed(file.read(MAGIC_LENGTH)):
+            raise UsageError("--in-place writes no packed files; write to another with -o")
+    return path
 
 
-def _check_target(target: Path, source: str) -> None:
-    if target.is_symlink():
-        raise UsageError(f"-o {target} is a symbolic link; name the file that it points to")
-    if source != STANDARD and target.exists() and target.samefile(source):
-        raise UsageError("-o names the input itself; use --in-place, which keeps a backup")
-    if target.is_dir():
-        raise UsageError(f"-o {target} is a folder; name a file")
+def _stat(path: str | Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116 (a name, too)
+    except OSError:  # who opens it will say why
+        return None
 
 
-def _back_up(target: Path) -> None:
-    """Keep the bytes that will be replaced, beside the file, under a name that is free."""
-    number = 0
-    while True:
-        backup = target.with_name(f"{target.name}.bak{f'.{number}' if number else ''}")
-        if not backup.exists():
-            write_file([target.read_bytes()], backup, mode=stat.S_IMODE(target.stat().st_mode))
-            return
-        number += 1
+def _stat_stream(stream: TextIO | None) -> os.stat_result | None:
+    try:
+        return None if stream is None else os.fstat(stream.fileno())
+    except OSError:  # no real stream: a test's, or a notebook's
+        return None
 
 
-def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -> None:
-    """Replace ``target`` in one step: a temporary file beside it, synced, then renamed.
+def _is_input(found: os.stat_result, source: str) -> bool:
+    """Say whether ``found`` is the file that is read, by whatever name."""
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    read = _stat_stream(sys.stdin) if source == STANDARD else _stat(source)
+    return read is not None and os.path.samestat(found, read)
 
-    The mode of an existing file is kept; a new one gets 0600, since transcripts hold secrets.
+
+def write_standard(chunks: Iterable[bytes]) -> None:
+    """Write to standard output; the caller handles a closed pipe.
 
     Raises:
-        InputError: the folder cannot be written, or the disk is full.
+        InputError: the disk is full, or standard output is closed.
 
     """
-    if mode is None:
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
-    temporary = None
+    if sys.stdout is None:  # started with >&-
+        raise InputError("standard output is closed; write to a file with -o")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode)  # noqa: PTH101 (a name, not a path object)
-        os.replace(temporary, target)  # noqa: PTH105 (the same)
-        temporary = None
-        _sync_folder(target.parent)
+        sys.stdout.buffer.writelines(chunks)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108 (the same)
+        silence(sys.stdout)
+        raise InputError(f"standard output cannot be written: {error.strerror}") from None
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power loss."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:
+    """Put the result where the input was, with the input beside it."""
+    result = b"".join(chunks)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        current = path.read_bytes()
+        if original is not None and current != b"".join(original):
+            raise InputError("changed since it was read; nothing was written", file=str(path))
+        if result != current:
+            back_up(path, current)
+    except OSError as error:
+        raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
+    if result != current:
+        write_file([result], path)

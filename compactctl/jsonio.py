@@ -15,11 +15,24 @@ BOM = b"\xef\xbb\xbf"
 
 
 class NotJsonError(ValueError):
-    """A text that is not JSON by the standard; the message says why."""
+    """A text that is not JSON by the standard; the message says why.
+
+    ``torn`` tells a value that merely ends too early from one that is wrong in itself.
+    """
+
+    def __init__(self, what: str, *, torn: bool = False) -> None:
+        """Keep beside the sentence whether the text only ends too early."""
+        super().__init__(what)
+        self.torn = torn
 
 
 class NotUtf8Error(NotJsonError):
-    """Bytes that are no text."""
+    """Bytes that are no text; ``at`` is the index of the first of them."""
+
+    def __init__(self, what: str, at: int) -> None:
+        """Keep the place apart, so that whoever knows the file can say where in it."""
+        super().__init__(what)
+        self.at = at
 
 
 class ConstantError(NotJsonError):
@@ -31,6 +44,9 @@ def _refuse_constant(name: str) -> None:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_BETWEEN = re.compile("[ \t\r\n\0\ufeff]*")
+_CUT_TOKEN = re.compile(r"t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
+_CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}")
 
 
 def parse(text: bytes) -> Any:
@@ -52,45 +68,101 @@ def parse(text: bytes) -> Any:
     return values[0][2]
 
 
+def object_or_none(text: bytes) -> dict[str, Any] | None:
+    """Parse one JSON object; None where there is none."""
+    try:
+        value = parse(text)
+    except NotJsonError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def parse_many(text: bytes) -> list[tuple[int, int, Any]]:
     """Parse the values that stand one after another in ``text``: (start, end, value) in bytes.
-
-    NUL runs and a byte order mark around values are skipped: a power loss leaves the first,
-    some editors the second.
 
     Raises:
         NotJsonError: as for :func:`parse`.
 
     """
+    values, error = scan(text)
+    if error is not None:
+        raise error
+    return values
+
+
+def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
+    """Give the values of ``text`` up to the first that cannot be read, and why it cannot.
+
+    NUL runs and a byte order mark around values are skipped: a power loss leaves the first,
+    some editors the second.
+    """
     try:
         decoded = text.decode()
     except UnicodeDecodeError as error:
-        raise NotUtf8Error(f"byte {error.start + 1} of the line is not UTF-8") from None
-    values: list[tuple[int, int, Any]] = []
-    position = 0
-    while True:
-        while position < len(decoded) and decoded[position] in " \t\r\n\x00\ufeff":
-            position += 1
-        if position == len(decoded):
-            break
+        at = error.start
+        return [], NotUtf8Error(f"byte {at + 1:,} of the line is not UTF-8", at)
+    spans: list[tuple[int, int]] = []
+    values: list[Any] = []
+    failure: NotJsonError | None = None
+    position = _after_gap(decoded, 0)
+    while position < len(decoded):
         try:
             value, end = _DECODER.raw_decode(decoded, position)
-        except RecursionError:
-            raise NotJsonError("nested too deeply to be read") from None
-        except NotJsonError:
-            raise
-        except json.JSONDecodeError as error:
-            raise NotJsonError(f"{error.msg} at character {error.pos + 1}") from None
-        except ValueError:  # an integer of more digits than Python converts
-            raise NotJsonError("a number too long to be read") from None
-        values.append((position, end, value))
-        position = end
-    if decoded.isascii():
-        return values
-    return [
-        (len(decoded[:start].encode()), len(decoded[:end].encode()), value)
-        for start, end, value in values
-    ]
+        except (ValueError, RecursionError) as error:
+            failure = _failure(error, decoded)
+            break
+        spans.append((position, end))
+        values.append(value)
+        position = _after_gap(decoded, end)
+    found = [(*span, value) for span, value in zip(_in_bytes(decoded, spans), values, strict=True)]
+    return found, failure
+
+
+def _after_gap(text: str, position: int) -> int:
+    found = _BETWEEN.match(text, position)
+    return found.end() if found else position
+
+
+def _failure(error: Exception, text: str) -> NotJsonError:
+    """Say in our own words why a value cannot be read."""
+    if isinstance(error, NotJsonError):
+        return error
+    if isinstance(error, RecursionError):
+        return NotJsonError("nested too deeply to be read")
+    if isinstance(error, json.JSONDecodeError):
+        what = f"{error.msg} at character {error.pos + 1:,}"
+        return NotJsonError(what, torn=_is_torn(error, text))
+    return NotJsonError("a number too long to be read")  # of more digits than Python converts
+
+
+def _is_torn(error: json.JSONDecodeError, text: str) -> bool:
+    """Tell by where the parser gave up: at the very end, or in a token that the end cuts."""
+    if error.msg.startswith("Unterminated string"):
+        return True
+    end = len(text.rstrip(" \t\r\n\0"))
+    rest = text[error.pos : end]
+    if not rest or _CUT_TOKEN.fullmatch(rest) is not None:
+        return True
+    # A cut escape is reported at different places by different releases of Python.
+    return error.msg.startswith("Invalid") and _ends_in_escape(text[:end])
+
+
+def _ends_in_escape(text: str) -> bool:
+    return _CUT_ESCAPE.fullmatch(text, max(text.rfind("\\"), 0)) is not None
+
+
+def _in_bytes(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Turn character positions into byte positions, each stretch measured once."""
+    if text.isascii():
+        return spans
+    found: list[tuple[int, int]] = []
+    byte = done = 0
+    for start, end in spans:
+        first = byte + len(text[done:start].encode())
+        byte = first + len(text[start:end].encode())
+        found.append((first, byte))
+        done = end
+    return found
 
 
 def without_surrogates(value: Any) -> Any:

@@ -7,13 +7,16 @@ the entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import orjson
 
 from compactctl import jsonio
+from compactctl.loosen import loosen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 R = TypeVar("R")
 
@@ -26,11 +29,17 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Something odd about a line itself, by the id of its rule."""
+    """Something odd about a line itself, by the id of its rule.
+
+    ``at`` is the index of the byte in the line that it is about, if it is about one.
+    ``raised`` says that the rule's graver severity applies.
+    """
 
     rule: str
     line: int
     text: str
+    at: int | None = None
+    raised: bool = False
 
 
 def read(
@@ -55,6 +64,7 @@ def read(
                 yield len(entries) - 1, record
                 continue
         yield from _read_odd(raw, number, decode, entries, faults)
+    _settle_tails(entries, faults)
 
 
 def _is_utf8(raw: bytes) -> bool:
@@ -73,123 +83,100 @@ def _read_odd(
     entries: list[Entry],
     faults: list[Fault],
 ) -> Iterator[tuple[int, R]]:
-    """Read a line that the typed decoder refused: odd, glued, damaged, or no JSON at all."""
-    pieces = _pieces(raw, number, faults)
+    """Read a line that the typed decoder refused: odd, glued, damaged, or no JSON at all.
+
+    What stands in front of the damage is read; the rest is an entry without a record.
+    """
     start = 0
-    for position, (end, value) in enumerate(pieces):
-        stop = len(raw) if position == len(pieces) - 1 else end
-        entries.append(Entry(raw[start:stop], number))
-        start = stop
+    for end, value in _pieces(raw, number, faults):
+        entries.append(Entry(raw[start:end], number))
+        start = end
         if isinstance(value, dict):
-            yield len(entries) - 1, loosen(value, decode)
-    if not pieces:
-        entries.append(Entry(raw, number))
+            record, complaint = loosen(value, decode)
+            if complaint:
+                faults.append(Fault("FILE-17", number, complaint))
+            yield len(entries) - 1, record
+    if start < len(raw):
+        entries.append(Entry(raw[start:], number))
+
+
+def _settle_tails(entries: list[Entry], faults: list[Fault]) -> None:
+    """Tell a torn tail from a torn line in the middle, which lost what it held."""
+    last = next((e.line for e in reversed(entries) if not jsonio.is_blank(e.raw)), 0)
+    for at, fault in enumerate(faults):
+        if fault.rule == "FILE-01" and fault.line != last:
+            faults[at] = Fault("FILE-02", fault.line, fault.text)
 
 
 def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any]]:
-    """Give (end, value) of each JSON value on the line; [] when it cannot be read."""
+    """Give (end, value) of each JSON value on the line, up to the first that is damaged."""
     if jsonio.is_blank(raw):
         if b"\0" in raw:
             faults.append(Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes"))
+        elif raw.startswith(jsonio.BOM):
+            faults.append(Fault("FILE-05", number, ""))
         return []
-    if raw.lstrip().startswith((b"//", b"#")):
-        faults.append(Fault("FILE-06", number, "a comment line"))
+    if raw.removeprefix(jsonio.BOM).lstrip().startswith((b"//", b"#")):
+        faults.append(Fault("FILE-06", number, ""))
         return []
+    values, error = jsonio.scan(raw)
+    pieces = [(end, value) for _, end, value in values]
     try:
-        values = jsonio.parse_many(raw)
-    except jsonio.NotJsonError as error:
-        faults.append(Fault(_rule_of(raw, error), number, str(error)))
-        return []
-    faults.extend(_oddities(raw, number, values))
-    return [(end, value) for _, end, value in values]
+        faults.extend(_oddities(raw, number, values))
+        if b"\\u" in raw:  # the only way to half a character
+            pieces = [(end, jsonio.without_surrogates(value)) for end, value in pieces]
+    except RecursionError:
+        pieces, error = [], jsonio.NotJsonError("nested too deeply to be read")
+    if error is not None:
+        faults.append(_damage(error, number, read=len(pieces)))
+    elif pieces:
+        pieces[-1] = (len(raw), pieces[-1][1])
+    return pieces
 
 
-def _rule_of(raw: bytes, error: jsonio.NotJsonError) -> str:
-    """Give the rule that an unreadable line breaks; a line end tells a torn middle from a tail."""
+def _damage(error: jsonio.NotJsonError, number: int, *, read: int) -> Fault:
+    """Give the rule that an unreadable line breaks."""
+    what = f"{error}; what stands before it is read" if read else str(error)
     if isinstance(error, jsonio.NotUtf8Error):
-        return "FILE-07"
+        return Fault("FILE-07", number, what, error.at)
     if isinstance(error, jsonio.ConstantError):
-        return "FILE-08"
-    return "FILE-02" if raw.endswith(b"\n") else "FILE-01"
+        return Fault("FILE-08", number, what)
+    return Fault("FILE-01" if error.torn else "FILE-02", number, what)
 
 
 def _oddities(raw: bytes, number: int, values: list[tuple[int, int, Any]]) -> Iterator[Fault]:
     """Name what is odd about a line that can be read all the same."""
     if len(values) > 1:
-        yield Fault("FILE-03", number, f"{len(values)} JSON values on one line")
-    if b"\0" in raw:
+        yield Fault("FILE-03", number, f"{len(values)}")
+    if b"\0" in raw and values:
         yield Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes beside a record")
     if raw.startswith(jsonio.BOM):
-        yield Fault("FILE-05", number, "a byte order mark")
+        yield Fault("FILE-05", number, "")
     if any(not isinstance(value, dict) for _, _, value in values):
-        yield Fault("FILE-10", number, "JSON, but not an object")
-    for _, _, value in values:
+        yield Fault("FILE-10", number, "")
+    for _, _, value in values if b"\\u" in raw else ():
         path = _surrogate_path(value)
         if path is not None:
-            yield Fault("FILE-09", number, f"a lone surrogate at {path or '$'}")
+            yield Fault("FILE-09", number, f"at {path}")
 
 
 def _surrogate_path(value: Any, path: str = "$") -> str | None:
     """Give the JSON path of the first string that holds a lone surrogate."""
     if isinstance(value, str):
         return None if jsonio.without_surrogates(value) == value else path
+    steps: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
-        for key, item in value.items():
-            name = jsonio.without_surrogates(key)
-            found = path if name != key else _surrogate_path(item, f"{path}.{name}")
-            if found:
-                return found
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            found = _surrogate_path(item, f"{path}[{index}]")
-            if found:
-                return found
+        steps = value.items()
+    elif isinstance(value, list):
+        steps = enumerate(value)
+    for step, item in steps:
+        name = jsonio.without_surrogates(step)
+        if name != step:
+            return path
+        found = _surrogate_path(item, f"{path}[{step}]" if step is name else f"{path}.{name}")
+        if found:
+            return found
     return None
-
-
-def loosen(value: dict[str, Any], decode: Callable[[bytes], R]) -> R:
-    """Decode an object whose strings or types the typed decoder refused.
-
-    Lone surrogates are replaced. A member of an unexpected type is dropped, at the deepest place
-    that makes the record readable, so that one odd member does not hide the rest.
-    """
-    clean = jsonio.without_surrogates(value)
-    while True:
-        try:
-            return decode(jsonio.dump(clean))
-        except msgspec.ValidationError as error:
-            if not _drop_at(clean, str(error)):
-                return decode(b"{}")
-        except (msgspec.DecodeError, RecursionError):
-            return decode(b"{}")
-
-
-def _drop_at(value: Any, complaint: str) -> bool:
-    """Delete the member that a msgspec complaint (``… at `$.a[...].b` ``) points to."""
-    path = complaint.rpartition("`$")[2].rstrip("`") if "`$" in complaint else ""
-    steps = [step for step in path.replace("[", ".[").split(".") if step]
-    return bool(steps) and _drop_path(value, steps)
-
-
-def _drop_path(value: Any, steps: list[str]) -> bool:
-    """Follow ``steps``; msgspec writes every list index as ``[...]``, so all items are tried."""
-    step, rest = steps[0], steps[1:]
-    if step.startswith("["):
-        if not isinstance(value, list):
-            return False
-        if rest:
-            return any([_drop_path(item, rest) for item in value])
-        kept = [item for item in value if isinstance(item, dict)]
-        if len(kept) == len(value):
-            kept = []
-        value[:] = kept
-        return True
-    if not isinstance(value, dict) or step not in value:
-        return False
-    if not rest:
-        del value[step]
-        return True
-    return _drop_path(value[step], rest)
 
 
 def objects(lines: Iterable[bytes], limit: int) -> list[dict[str, Any]]:

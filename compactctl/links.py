@@ -6,6 +6,7 @@ progress and metadata lines too: an entry whose parent is gone would hide everyt
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -41,19 +42,21 @@ def create(
     module = transcript.format
     if module.LINK is None:
         return [
-            (new.before, _write(transcript, new, _identity(new, ""), None)) for new in made
+            (new.before, jsonio.dump(record))
+            for new in made
+            for record in _write(transcript, new, _identity(new, ""), None)
         ]
     if not made and None not in changed.values():
         return []
     tree = _Tree(transcript.entries, module.LINK, changed)
     created: list[tuple[int, bytes]] = []
-    inserted: list[tuple[int, str]] = []
     for new in made:
-        parent = tree.parent_at(new.before, inserted, otherwise=new.after)
+        parent = tree.parent_for(new)
         identity = module.identity(_identity(new, parent or ""))
-        created.append((new.before, _write(transcript, new, identity, parent)))
-        inserted.append((new.before, identity))
-    _adopt(transcript, tree, inserted, changed)
+        records = _write(transcript, new, identity, parent)
+        created += [(new.before, jsonio.dump(record)) for record in records]
+        tree.insert(new.before, records[-1].get(module.LINK[0], identity))
+    _adopt(transcript, tree, changed)
     return created
 
 
@@ -65,10 +68,14 @@ def _identity(new: Made, parent: str) -> str:
     return digest.hexdigest()
 
 
-def _write(transcript: Transcript, new: Made, identity: str, parent: str | None) -> bytes:
+def _write(
+    transcript: Transcript, new: Made, identity: str, parent: str | None
+) -> list[dict[str, Any]]:
+    """Give the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _object(transcript.entries[near].raw) if near >= 0 else {}
-    return jsonio.dump(transcript.format.create(new.role, new.blocks, like, identity, parent))
+    written = transcript.format.create(new.role, new.blocks, like, identity, parent)
+    return written if isinstance(written, list) else [written]
 
 
 def _object(raw: bytes) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 
 class _Tree:
-    """Ids and parents of all entries, and where a parent that went is replaced by which."""
+    """Ids and parents of all entries, which of them are gone, and which lines are new."""
 
     def __init__(
         self, entries: Sequence[Entry], link: tuple[str, str], changed: dict[int, bytes | None]
@@ -88,8 +95,12 @@ class _Tree:
         decode = _decoder(*link)
         self.ids: list[str | None] = []
         self.parents: list[str | None] = []
-        self.index: dict[str, int] = {}
+        self.places: dict[str, int] = {}
         self.gone: dict[str, str | None] = {}
+        self.heirs: dict[str, str] = {}
+        self._survivors: dict[str, str | None] = {}
+        self._before: list[int] = []
+        self._made: list[str] = []
         for index, entry in enumerate(entries):
             own, parent = decode(entry.raw)
             self.ids.append(own)
@@ -98,36 +109,57 @@ class _Tree:
                 if index in changed and changed[index] is None:
                     self.gone[own] = parent
                 else:
-                    self.index[own] = index
-        for own in self.index:
+                    self.places[own] = index
+        for own in self.places:
             self.gone.pop(own, None)  # a second entry of the same id stays
+
+    def insert(self, before: int, identity: str) -> None:
+        """Note a new line in front of entry ``before``; no earlier one stands behind it."""
+        self._before.append(before)
+        self._made.append(identity)
 
     def surviving(self, parent: str | None) -> str | None:
         """Give the nearest ancestor that stays, from ``parent`` on; None for the root."""
-        passed: dict[str, None] = {}
-        while parent in self.gone and parent not in passed:
-            passed[parent] = None
+        passed: set[str] = set()
+        while parent in self.gone and parent not in passed and parent not in self._survivors:
+            passed.add(parent)
             parent = self.gone[parent]
         if parent in passed:  # a cycle of parents, all of them gone
             parent = None
-        for step in passed:  # so that a long stretch is walked once
-            self.gone[step] = parent
+        elif parent in self._survivors:
+            parent = self._survivors[parent]
+        self._survivors.update(dict.fromkeys(passed, parent))  # a long stretch is walked once
         return parent
 
-    def parent_at(
-        self, index: int, inserted: Sequence[tuple[int, str]], otherwise: int | None = None
-    ) -> str | None:
-        """Give the parent for entry ``index``: an inserted line wins over what precedes it."""
-        if index < len(self.parents):
-            parent = self.surviving(self.parents[index])
-        else:
-            parent = self.ids[otherwise] if otherwise is not None and otherwise >= 0 else None
-            parent = self.surviving(parent)
-        place = self.index.get(parent, -1) if parent is not None else -1
-        for before, identity in reversed(inserted):
-            if before <= index:
-                return identity if before > place else parent
+    def parent_for(self, new: Made) -> str | None:
+        """Give the parent of a new line."""
+        if new.before < len(self.parents):
+            return self.parent_at(new.before)
+        return self._behind(self.surviving(self.ids[new.after]) if new.after >= 0 else None)
+
+    def parent_at(self, index: int) -> str | None:
+        """Give the parent for entry ``index`` now.
+
+        A new line between an entry and its parent comes between the two; an entry whose parent
+        is none of this file takes only a line that was put right in front of it.
+        """
+        old = self.parents[index]
+        parent = self.surviving(old)
+        if parent in self.places or old in self.gone or index in self._before:
+            return self._behind(parent, index)
         return parent
+
+    def _behind(self, parent: str | None, index: int | None = None) -> str | None:
+        """Give the last new line in front of entry ``index`` if it stands behind ``parent``."""
+        many = len(self._before) if index is None else bisect.bisect_right(self._before, index)
+        place = self.places.get(parent, -1) if parent is not None else -1
+        return self._made[many - 1] if many and self._before[many - 1] > place else parent
+
+    def inherit(self, gone: str | None, heir: str | None) -> None:
+        """Note who is the first of what follows each entry that went, from ``gone`` up."""
+        while gone in self.gone and heir is not None and gone not in self.heirs:
+            self.heirs[gone] = heir
+            gone = self.gone[gone]
 
 
 def _decoder(own: str, parent: str) -> Callable[[bytes], tuple[str | None, str | None]]:
@@ -153,44 +185,50 @@ def _decoder(own: str, parent: str) -> Callable[[bytes], tuple[str | None, str |
     return read
 
 
-def _adopt(
-    transcript: Transcript,
-    tree: _Tree,
-    inserted: Sequence[tuple[int, str]],
-    changed: dict[int, bytes | None],
-) -> None:
-    """Give a new parent to each entry that lost its own or now follows an inserted line."""
+def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]) -> None:
+    """Give a new parent to each entry that lost its own or now follows a new line."""
     key = transcript.format.LINK[1]
-    heads = {before for before, _ in inserted}
     for index, old in enumerate(tree.parents):
         if index in changed and changed[index] is None:
             continue
-        raw = changed.get(index) or transcript.entries[index].raw
-        if index in heads or old in tree.gone:
-            new = tree.parent_at(index, inserted)
-            if new != old:
-                raw = _with_member(raw, key, old, new)
-        for also in transcript.format.ALSO_LINKED if tree.gone else ():
-            raw = _follow(raw, also, tree)
-        if raw is not transcript.entries[index].raw and raw is not changed.get(index):
-            changed[index] = raw.rstrip(b"\r\n")
+        new = tree.parent_at(index)
+        if new != old:
+            _change(transcript, changed, index, (key, old, new))
+        tree.inherit(old, tree.ids[index] if new == tree.surviving(old) else new)
+    for index in range(len(tree.parents)) if tree.gone else ():
+        for also in transcript.format.ALSO_LINKED:
+            _follow(transcript, tree, changed, index, also)
 
 
-def _follow(raw: bytes, key: str, tree: _Tree) -> bytes:
-    """Let a second reference point to a surviving ancestor; a dangling one is normal, it stays."""
-    if f'"{key}"'.encode() not in raw:
-        return raw
+def _follow(
+    transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int, key: str
+) -> None:
+    """Let a second reference to an entry that went point to what is first in its place.
+
+    Where nothing follows it, that is its nearest ancestor; a dangling reference is normal.
+    """
+    raw = changed.get(index, transcript.entries[index].raw)
+    if raw is None or f'"{key}"'.encode() not in raw:
+        return
     old = _object(raw).get(key)
-    if not isinstance(old, str) or old not in tree.gone:
-        return raw
-    new = tree.surviving(old)
-    return raw if new is None else _with_member(raw, key, old, new)
+    if isinstance(old, str) and old in tree.gone:
+        new = tree.heirs.get(old) or tree.surviving(old)
+        if new is not None:
+            _change(transcript, changed, index, (key, old, new))
 
 
-def _with_member(raw: bytes, key: str, old: str | None, new: str | None) -> bytes:
-    """Replace one member of an object, and where it can be seen plainly nothing but its bytes."""
-    member = jsonio.dump(key) + b":"
-    found = member + jsonio.dump(old)
-    if raw.count(found) == 1:
-        return raw.replace(found, member + jsonio.dump(new))
-    return jsonio.dump(_object(raw) | {key: new})
+def _change(
+    transcript: Transcript,
+    changed: dict[int, bytes | None],
+    index: int,
+    member: tuple[str, str | None, str | None],
+) -> None:
+    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes."""
+    key, old, new = member
+    raw = changed.get(index) or transcript.entries[index].raw.rstrip(b"\r\n")
+    name = jsonio.dump(key) + b":"
+    found = name + jsonio.dump(old)
+    edited = raw.replace(found, name + jsonio.dump(new))
+    # The one that is seen plainly may be in a record inside this one.
+    seen = raw.count(found) == 1 and _object(edited).get(key) == new
+    changed[index] = edited if seen else jsonio.dump(_object(raw) | {key: new})

@@ -40,18 +40,25 @@ def is_request(block: Block) -> bool:
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the first user message: the request, or the summary that opens the view.
+    """Give the blocks of the first user message with a request, or of the one that opens the view.
 
-    Results are no part of it.
+    Results are no part of it. What opens the view may be a summary of what came before.
     """
+    first: int | None = None
     for position, message in enumerate(messages):
-        if message.role == "user":
-            return {
-                Place(position, at)
-                for at, block in enumerate(message.blocks)
-                if block.kind != "result"
-            }
-    return set()
+        blocks = message.blocks if message.role == "user" else ()
+        if first is None and any(block.kind != "result" for block in blocks):
+            first = position
+        if any(is_request(block) or is_summary(block) for block in blocks):
+            first = position
+            break
+    found = messages[first].blocks if first is not None else ()
+    return {Place(first or 0, at) for at, block in enumerate(found) if block.kind != "result"}
+
+
+def is_summary(block: Block) -> bool:
+    """Say whether a user block sums up what came before, in the words of any tool."""
+    return block.name == "summary" or summaries.unfence(block.text) is not None
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:

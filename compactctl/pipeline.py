@@ -12,12 +12,12 @@ from compactctl import layers, thinking
 from compactctl.assemble import merge_users
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layer import Action, Change, View
-from compactctl.model import Message
+from compactctl.model import MADE, Message
 from compactctl.protocol.check import Problem, breaks_pairs, problems
 from compactctl.protocol.rules import BY_ID
-from compactctl.rewrite import Written, rewrite
-from compactctl.tokens import Counter
-from compactctl.transcript import Transcript
+from compactctl.rewrite import Written, account, rewrite
+from compactctl.tokens import Counter, count_view
+from compactctl.transcript import Transcript, parse
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
@@ -37,16 +37,27 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The view after all layers, and what each of them did."""
+    """The view after all layers, what each of them did, and the lines that hold it."""
 
     transcript: Transcript
     messages: Sequence[Message]
     mark: dict[str, Any] | None
     steps: list[Step]
+    lines: Written | None = None
 
     def written(self) -> Written:
-        """Write the view back into lines."""
-        return rewrite(self.transcript, self.messages, self.mark)
+        """Give the lines that hold the view."""
+        return self.lines or rewrite(self.transcript, self.messages, self.mark)
+
+
+class _State(msgspec.Struct, frozen=True):
+    """Where a run has come to: what a stage of its own would read here.
+
+    ``origins`` gives for each entry the index of the entry of the first transcript that it was.
+    """
+
+    transcript: Transcript
+    origins: Sequence[int]
 
 
 def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = None) -> None:
@@ -93,23 +104,20 @@ def run(
 
     """
     refuse_broken(transcript)
-    messages: Sequence[Message] = transcript.messages
+    state = _State(transcript, range(len(transcript.entries)))
     mark: dict[str, Any] | None = None
     steps: list[Step] = []
+    tokens = count_view(counter, transcript.messages) if names else 0
     for name in names:
-
-        def sha256(messages: Sequence[Message] = messages, mark: Any = mark) -> str:
-            return _sha256(transcript, messages, mark)
-
-        view = View(messages, counter, transcript.format.SIGNED, sha256)
-        before = steps[-1].tokens_after if steps else view.tokens()
-        if until is not None and before < until:
+        if until is not None and tokens < until:
             break
-        change = _apply(name, view, options.get(name, {}), mode, before)
-        refuse_broken(transcript, change.messages)
-        steps.append(_step(name, view, change, before))
-        messages, mark = change.messages, change.mark or mark
-    return Result(transcript, messages, mark, steps)
+        change = _settled(name, state.transcript, options.get(name, {}), counter, mode)
+        state, step = _take(name, state, change, tokens, counter)
+        steps.append(step)
+        tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
+    chunks = [entry.raw for entry in state.transcript.entries]
+    written = account(transcript.entries, chunks, list(state.origins))
+    return Result(transcript, state.transcript.messages, mark, steps, written)
 
 
 def compact(
@@ -130,8 +138,9 @@ def compact(
 
     """
     result = run(transcript, names, options, counter, mode=mode, until=soft_limit)
-    view = View(transcript.messages, counter)
-    before = result.steps[0].tokens_before if result.steps else view.tokens()
+    before = (
+        result.steps[0].tokens_before if result.steps else count_view(counter, transcript.messages)
+    )
     after = result.steps[-1].tokens_after if result.steps else before
     if after >= hard_limit:
         ran = ", ".join(step.layer for step in result.steps) or "no layer"
@@ -143,39 +152,57 @@ def compact(
     return result
 
 
-def _apply(
-    name: str, view: View, options: Mapping[str, Any], mode: thinking.Mode, before: int
+def _settled(
+    name: str,
+    transcript: Transcript,
+    options: Mapping[str, Any],
+    counter: Counter,
+    mode: thinking.Mode,
 ) -> Change:
-    """Run one layer and settle what follows from it; keep the input if it would grow."""
+    """Run one layer, and take out the thinking that may not stay behind what it changed."""
+    view = View(
+        transcript.messages, counter, transcript.format.SIGNED, lambda: _sha256(transcript)
+    )
     change = layers.load(name)(view, **options)
     settled = thinking.settle(view.messages, change.messages, mode, signed=view.signed)
     messages = settled if settled is change.messages else merge_users(settled)
-    if thinking.first_change(view.messages, messages) is None:
-        return Change(view.messages, (), change.note)
-    if View(messages, view.counter).tokens() > before:
-        return Change(view.messages, (), "left as it was: the result would be larger")
     return msgspec.structs.replace(change, messages=messages)
 
 
-def _step(name: str, view: View, change: Change, before: int) -> Step:
-    same = change.messages is view.messages
-    return Step(
-        name,
-        before,
-        before if same else View(change.messages, view.counter).tokens(),
-        len(view.messages),
-        len(change.messages),
-        change.actions,
-        change.note,
-        None if same else thinking.first_change(view.messages, change.messages),
-    )
+def _take(
+    name: str, state: _State, change: Change, before: int, counter: Counter
+) -> tuple[_State, Step]:
+    """Write a change and read it back, as the next stage of a pipe would; never make it larger."""
+    transcript = state.transcript
+    first = thinking.first_change(transcript.messages, change.messages)
+    many = len(transcript.messages)
+    same = Step(name, before, before, many, many, (), change.note, None)
+    if first is None:
+        return state, same
+    written = rewrite(transcript, change.messages, change.mark)
+    new = parse(written.lines(), transcript.name, transcript.format)
+    refuse_broken(new)
+    after = count_view(counter, new.messages)
+    if after > before:
+        note = "left as it was: the result would be larger"
+        return state, msgspec.structs.replace(same, note=note)
+    actions = [
+        msgspec.structs.replace(action, entry=_origin(state, action.entry))
+        for action in change.actions
+    ]
+    assert len(new.entries) == len(written.origins)
+    origins = [_origin(state, index) for index in written.origins]
+    step = Step(name, before, after, many, len(new.messages), actions, change.note, first)
+    return _State(new, origins), step
 
 
-def _sha256(
-    transcript: Transcript, messages: Sequence[Message], mark: dict[str, Any] | None
-) -> str:
-    """Hash the bytes that a stage of its own would read here."""
+def _origin(state: _State, index: int) -> int:
+    return state.origins[index] if index != MADE else MADE
+
+
+def _sha256(transcript: Transcript) -> str:
+    """Hash the bytes that a stage of its own would read."""
     digest = hashlib.sha256()
-    for chunk in rewrite(transcript, messages, mark).chunks:
-        digest.update(chunk)
+    for entry in transcript.entries:
+        digest.update(entry.raw)
     return digest.hexdigest()

@@ -3,42 +3,72 @@
 from __future__ import annotations
 
 import os
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compactctl import jsonio
 from compactctl._version import __version__
-from compactctl.durable.escape import escape_terminal
+from compactctl.console import say
 from compactctl.errors import InputError
-from compactctl.layer import Action
-from compactctl.pipeline import Result, Step
-from compactctl.rewrite import Written
-from compactctl.transcript import Transcript
+from compactctl.layer import number
+from compactctl.protocol.pairs import open_loop
+from compactctl.protocol.rules import BY_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from compactctl.layer import Action
+    from compactctl.pipeline import Result, Step
+    from compactctl.rewrite import Written
+    from compactctl.transcript import Transcript
+
+__all__ = ["append", "details", "line", "open_tail", "plain", "record", "say"]
+
+_OPEN_TAIL = "TAIL-01"
 
 
-def say(text: str) -> None:
-    """Print one line on standard error; text from a transcript cannot steer the terminal."""
-    print(escape_terminal(text), file=sys.stderr)
-
-
-def line(step: Step, tokenizer: str) -> str:
-    """Give the line for people."""
+def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
+    """Give the line for people (CONTRACT §4)."""
+    about = "≈" if approximate else ""
     before, after = step.tokens_before, step.tokens_after
-    share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before else ""
-    change = f"{before:,} → {after:,} tokens{share}" if after != before else f"{before:,} tokens"
-    first = f", first change at message {step.first_changed}" if step.first_changed is not None else ""
+    size = f"{about}{number(before, 'token')}"
+    if after != before:
+        share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before else ""
+        size = f"{about}{before:,} → {about}{number(after, 'token')}{share}"
     note = f", {step.note}" if step.note else ""
-    return f"{step.layer}: {change}{note}{first} [{tokenizer}]"
+    first = ""
+    if step.first_changed is not None:
+        first = f", first change at message {step.first_changed}"
+    return f"{step.layer}: {size}{note}{first} [{tokenizer}]"
 
 
 def details(step: Step, transcript: Transcript) -> list[str]:
     """Give a line for each action, for ``-v``."""
     return [
         f"  line {_line(action, transcript) or '?'}: {action.rule}"
-        f"{' ' + action.call_id if action.call_id else ''}: "
-        f"{action.tokens_before:,} → {action.tokens_after:,} tokens"
+        f"{f' {action.call_id}' if action.call_id else ''}: "
+        f"{action.tokens_before:,} → {number(action.tokens_after, 'token')}"
+        f"{f', {action.pointer}' if action.pointer else ''}"
         for action in step.actions
     ]
+
+
+def open_tail(transcript: Transcript) -> int | None:
+    """Give the line of the first call at the end that has no result yet (CONTRACT §1)."""
+    tail = transcript.messages[open_loop(transcript.messages) :]
+    answered = {b.call_id for message in tail for b in message.blocks if b.kind == "result"}
+    for block in tail[0].blocks if tail else ():
+        if block.kind == "call" and block.call_id not in answered:
+            return transcript.entries[block.entry].line
+    return None
+
+
+def warn_of_open_tail(transcript: Transcript) -> str | None:
+    """Give the warning that the session stopped in a call, for people."""
+    at = open_tail(transcript)
+    if at is None:
+        return None
+    says = BY_ID[_OPEN_TAIL].says
+    return f"{transcript.name}:{at}: warning {_OPEN_TAIL}: {says}; they stay as they are"
 
 
 def _line(action: Action, transcript: Transcript) -> int | None:
@@ -46,13 +76,22 @@ def _line(action: Action, transcript: Transcript) -> int | None:
 
 
 def record(
-    stage: str, result: Result, written: Written | None, tokenizer: str, seconds: float
+    stage: str,
+    result: Result,
+    written: Written | None,
+    tokenizer: str,
+    seconds: float,
+    *,
+    total: Step | None = None,
 ) -> dict[str, Any]:
-    """Give the JSON record (CONTRACT §4); ``seconds`` is the time that the stage took."""
-    transcript, steps = result.transcript, result.steps
+    """Give the JSON record (CONTRACT §4).
+
+    ``seconds`` is the time that the stage took; ``total`` sums up its steps where they do not
+    tell all.
+    """
+    transcript, steps = result.transcript, result.steps if total is None else [total]
+    before, after = (steps[0].tokens_before, steps[-1].tokens_after) if steps else (None, None)
     first = [step.first_changed for step in steps if step.first_changed is not None]
-    before = steps[0].tokens_before if steps else None
-    after = steps[-1].tokens_after if steps else None
     unread = transcript.unreadable
     lines = {
         "kept": (written.kept if written else transcript.entries[-1].line) - unread,
@@ -61,23 +100,56 @@ def record(
         "added": written.added if written else 0,
         "unreadable": unread,
     }
-    return {
-        "stage": stage,
-        "version": __version__,
-        "source": transcript.name,
+    return plain(stage, transcript.name, lines, warnings=_warnings(result), seconds=seconds) | {
         "format": transcript.format.__name__.rpartition(".")[2].replace("_", "-"),
         "tokenizer": tokenizer,
         "tokens_before": before,
         "tokens_after": after,
-        "tokens_saved": before - after if before is not None and after is not None else None,
+        "tokens_saved": None if before is None or after is None else before - after,
         "messages_before": len(transcript.messages),
         "messages_after": len(result.messages),
-        "lines": lines,
-        "actions": [_action(a, transcript) for step in steps for a in step.actions],
+        "actions": [_action(a, transcript) for step in result.steps for a in step.actions],
         "first_changed_message": min(first, default=None),
-        "warnings": [step.note for step in steps if not step.actions and step.note],
+    }
+
+
+def plain(
+    stage: str,
+    source: str,
+    lines: dict[str, int],
+    *,
+    warnings: Iterable[str],
+    seconds: float,
+    actions: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """Give the record of a stage that works on lines and counts neither messages nor tokens."""
+    return {
+        "stage": stage,
+        "version": __version__,
+        "source": source,
+        "format": None,
+        "tokenizer": None,
+        "tokens_before": None,
+        "tokens_after": None,
+        "tokens_saved": None,
+        "messages_before": None,
+        "messages_after": None,
+        "lines": lines,
+        "actions": list(actions),
+        "first_changed_message": None,
+        "warnings": list(warnings),
         "seconds": round(seconds, 3),
     }
+
+
+def _warnings(result: Result) -> list[str]:
+    """Give the open tail, and why a layer did nothing; "0 results cut" is no reason."""
+    at = open_tail(result.transcript)
+    reasons = [step.note for step in result.steps if step.note and not step.actions]
+    return [
+        *([] if at is None else [f"{_OPEN_TAIL} line {at}"]),
+        *(reason for reason in reasons if not reason[0].isdigit()),
+    ]
 
 
 def _action(action: Action, transcript: Transcript) -> dict[str, Any]:
@@ -98,11 +170,14 @@ def append(path: str, entry: dict[str, Any]) -> None:
         InputError: the file cannot be written.
 
     """
+    line = jsonio.dump(entry) + b"\n"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, jsonio.dump(entry) + b"\n")
+            written = os.write(handle, line)
         finally:
             os.close(handle)
     except OSError as error:
         raise InputError(f"the report cannot be written: {error.strerror}", file=path) from None
+    if written < len(line):
+        raise InputError("the report cannot be written whole: the disk is full", file=path)

@@ -7,25 +7,46 @@ its neighbour where a line is a whole message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl import jsonio, links
 from compactctl.links import Made
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.lines import Entry
+    from compactctl.transcript import Transcript
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The new lines, and what became of the old ones (counted by line, not by entry)."""
+    """The new lines, and what became of the old ones (counted by line, not by entry).
+
+    A chunk is an entry with its line end; ``origins`` gives the index of the old entry that each
+    of them was, ``MADE`` for a new one.
+    """
 
     chunks: list[bytes]
+    origins: list[int]
     kept: int
     changed: int
     dropped: int
     added: int
+
+    def lines(self) -> list[bytes]:
+        """Give whole lines; a chunk without a line end shares its line with the next."""
+        found: list[bytes] = []
+        begun = False
+        for chunk in self.chunks:
+            if begun:
+                found[-1] += chunk
+            else:
+                found.append(chunk)
+            begun = not chunk.endswith(b"\n")
+        return found
 
 
 def rewrite(
@@ -33,29 +54,19 @@ def rewrite(
 ) -> Written:
     """Give the lines of ``transcript`` with ``messages`` as their view.
 
-    ``mark`` is a record to put in front of the first line that was made.
+    ``mark`` is a record to put in front of the first thing that was made.
     """
-    blocks, made = _assign(transcript, messages)
+    plan = _Plan(transcript, messages)
     changed: dict[int, bytes | None] = {}
     for index, old in _blocks_by_entry(transcript.messages).items():
-        new = blocks.get(index, [])
+        new = plan.blocks.get(index, [])
         if len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
-            changed[index] = _edited(transcript, index, new) if new else None
-    created = links.create(transcript, made, changed)
+            changed[index] = _edited(transcript, index, new)
+    created = links.create(transcript, plan.made, changed)
     if mark is not None:
-        created.append((_first_made(messages, len(transcript.entries)), jsonio.dump(mark)))
-        # A stable sort on the place: the mark, last in, has to come first among equals.
-        created = sorted(created[-1:] + created[:-1], key=lambda new: new[0])
-    return _emit(transcript, changed, created)
-
-
-def _first_made(messages: Sequence[Message], end: int) -> int:
-    """Give the entry in front of which the first thing that a layer made will stand."""
-    ends = _following_entries(messages, end)
-    for position, message in enumerate(messages):
-        if any(block.entry == MADE for block in message.blocks):
-            return ends[position]
-    return end
+        at = sum(1 for before, _ in created if before < plan.first)
+        created.insert(at, (plan.first, jsonio.dump(mark)))
+    return account(transcript.entries, *_emit(transcript.entries, changed, created))
 
 
 def _blocks_by_entry(messages: Sequence[Message]) -> dict[int, list[Block]]:
@@ -66,44 +77,70 @@ def _blocks_by_entry(messages: Sequence[Message]) -> dict[int, list[Block]]:
     return found
 
 
-def _assign(
-    transcript: Transcript, messages: Sequence[Message]
-) -> tuple[dict[int, list[Block]], list[Made]]:
-    """Give each block a line: (blocks by entry, lines to make)."""
-    ends = _following_entries(messages, len(transcript.entries))
-    by_entry: dict[int, list[Block]] = {}
-    made: list[Made] = []
-    homes = _homes(transcript) if transcript.format.ONE_LINE_A_MESSAGE else {}
-    last = MADE
-    for position, message in enumerate(messages):
-        home = _home(message, homes) if homes else MADE
+class _Plan:
+    """A line for each block: ``blocks`` by entry, lines to be ``made``.
+
+    ``first`` is the entry in front of which the first thing that was made will stand.
+    """
+
+    def __init__(self, transcript: Transcript, messages: Sequence[Message]) -> None:
+        self.transcript = transcript
+        self.blocks: dict[int, list[Block]] = {}
+        self.made: list[Made] = []
+        self.first = len(transcript.entries)
+        self._ends = _following_entries(messages, len(transcript.entries))
+        self._last = MADE
+        whole = transcript.format.ONE_LINE_A_MESSAGE
+        homes = _homes(transcript.messages) if whole else {}
+        for position, message in enumerate(messages):
+            self._place(position, message, homes)
+
+    def _place(self, position: int, message: Message, homes: dict[int, int]) -> None:
+        """Give each block the entry that it is from, or that its message is at home in."""
+        home = next((block.entry for block in message.blocks if block.entry in homes), MADE)
         for at, block in enumerate(message.blocks):
-            entry = block.entry
-            if homes and home != MADE and homes.get(entry) != homes[home]:
-                entry = home
-            if entry != MADE:
-                by_entry.setdefault(entry, []).append(block)
-                last = max(last, block.entry)
-            elif at and made and message.blocks[at - 1].entry == MADE:
-                made[-1].blocks.append(block)
+            if home != MADE:
+                if homes.get(block.entry) == homes[home]:
+                    home = block.entry
+                self._put(block, home)
+            elif block.entry != MADE:
+                self._put(block, block.entry)
             else:
-                before = min(_next_entry(message.blocks[at:], ends[-1]), ends[position + 1])
-                made.append(Made(message.role, [block], before, last))
-    return by_entry, made
+                rest = _next_entry(message.blocks[at:], self._ends[position + 1])
+                self._make(message, at, min(rest, self._ends[position + 1]))
+
+    def _put(self, block: Block, entry: int) -> None:
+        self.blocks.setdefault(entry, []).append(block)
+        self._last = max(self._last, block.entry)
+        if block.entry == MADE:
+            self.first = min(self.first, entry)
+
+    def _make(self, message: Message, at: int, before: int) -> None:
+        """Plan a line for a block; what is made side by side shares it."""
+        block = message.blocks[at]
+        if self._takes_in(before):
+            self._put(block, before)
+        elif at and self.made and message.blocks[at - 1].entry == MADE:
+            self.made[-1].blocks.append(block)
+        else:
+            self.made.append(Made(message.role, [block], before, self._last))
+            self.first = min(self.first, before)
+
+    def _takes_in(self, entry: int) -> bool:
+        """Say whether the view starts inside a line, so that nothing can stand in front of it."""
+        takes_in = getattr(self.transcript.format, "takes_in", None)
+        if takes_in is None or entry == len(self.transcript.entries):
+            return False
+        return bool(takes_in(_record(self.transcript, entry)))
 
 
-def _homes(transcript: Transcript) -> dict[int, int]:
-    """Map each entry of the old view to the message that it was part of."""
+def _homes(messages: Sequence[Message]) -> dict[int, int]:
+    """Map each entry of a view to the message that it is part of."""
     return {
         block.entry: position
-        for position, message in enumerate(transcript.messages)
+        for position, message in enumerate(messages)
         for block in message.blocks
     }
-
-
-def _home(message: Message, homes: dict[int, int]) -> int:
-    """Give the line that takes in what a layer added to ``message``: its first one."""
-    return next((block.entry for block in message.blocks if block.entry in homes), MADE)
 
 
 def _next_entry(blocks: Sequence[Block], otherwise: int) -> int:
@@ -118,10 +155,13 @@ def _following_entries(messages: Sequence[Message], end: int) -> list[int]:
     return ends[::-1]
 
 
-def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes:
-    """Write entry ``index`` anew with ``blocks`` as its parts."""
+def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes | None:
+    """Write entry ``index`` anew with ``blocks`` as its parts, None to drop it."""
     module = transcript.format
     record = _record(transcript, index)
+    stays = getattr(module, "stays", None)
+    if not blocks and not (stays and stays(record)):
+        return None
     parts: list[Any] = []
     for block in blocks:
         if block.entry == MADE:
@@ -139,48 +179,77 @@ def _record(transcript: Transcript, index: int) -> dict[str, Any]:
 
 
 def _emit(
-    transcript: Transcript,
+    entries: Sequence[Entry],
     changed: dict[int, bytes | None],
     created: list[tuple[int, bytes]],
-) -> Written:
-    """Put the lines together and count them."""
-    entries = transcript.entries
-    newline = b"\r\n" if entries[0].raw.endswith(b"\r\n") else b"\n"
-    chunks: list[bytes] = []
-    fates: dict[int, set[str]] = {}
+) -> tuple[list[bytes], list[int]]:
+    """Put the entries together: (chunks, where each is from)."""
+    paper = _Paper(entries)
     waiting = created[::-1]
-    open_line = 0
     for index, entry in enumerate(entries):
         while waiting and waiting[-1][0] <= index:
-            _begin_line(chunks, newline)
-            chunks.append(waiting.pop()[1] + newline)
-        raw, fate = entry.raw, "kept"
+            paper.add(waiting.pop()[1] + paper.newline, MADE, 0)
+        raw: bytes | None = entry.raw
         if index in changed:
-            new = changed[index]
-            fate = "dropped" if new is None else "changed"
-            raw = b"" if new is None else new + _line_end(raw)
-        if fate != "kept" or entry.line in fates:
-            fates.setdefault(entry.line, set()).add(fate)
-        if raw:
-            if entry.line != open_line:
-                _begin_line(chunks, newline)
-            chunks.append(raw)
-            open_line = entry.line
+            raw = changed[index]
+            if raw is None:
+                paper.drop(entry)
+                continue
+            raw += _line_end(entry.raw)
+        paper.add(raw, index, entry.line)
     for _, line in reversed(waiting):
-        _begin_line(chunks, newline)
-        chunks.append(line + newline)
-    dropped = sum(fate == {"dropped"} for fate in fates.values())
-    kept = entries[-1].line - len(fates)
-    return Written(chunks, kept, len(fates) - dropped, dropped, len(created))
+        paper.add(line + paper.newline, MADE, 0)
+    return paper.chunks, paper.origins
 
 
-def _begin_line(chunks: list[bytes], newline: bytes) -> None:
-    """End the line before, if it had no line end of its own."""
-    if chunks and not chunks[-1].endswith(b"\n"):
-        chunks.append(newline)
+class _Paper:
+    """Takes chunks; a line ends where another begins, and with the line end that it had."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.chunks: list[bytes] = []
+        self.origins: list[int] = []
+        self.newline = next(filter(None, (_line_end(entry.raw) for entry in entries)), b"\n")
+        self._line = 0
+
+    def add(self, raw: bytes, origin: int, line: int) -> None:
+        if (line == 0 or line != self._line) and self.chunks:
+            self._end(self.newline)
+        self.chunks.append(raw)
+        self.origins.append(origin)
+        self._line = line
+
+    def drop(self, entry: Entry) -> None:
+        """Leave out an entry; what else stands on its line keeps the line end."""
+        if entry.line == self._line:
+            self._end(_line_end(entry.raw))
+
+    def _end(self, newline: bytes) -> None:
+        if not self.chunks[-1].endswith(b"\n"):
+            self.chunks[-1] += newline
 
 
 def _line_end(raw: bytes) -> bytes:
     if raw.endswith(b"\r\n"):
         return b"\r\n"
     return b"\n" if raw.endswith(b"\n") else b""
+
+
+def account(entries: Sequence[Entry], chunks: list[bytes], origins: list[int]) -> Written:
+    """Count what became of the lines of ``entries``; a line end alone is no change."""
+    now = dict(zip(origins, chunks, strict=True))
+    touched: set[int] = set()
+    alive: set[int] = set()
+    for index, entry in enumerate(entries):
+        new = now.get(index)
+        if new is not None:
+            alive.add(entry.line)
+        if new is None or (new is not entry.raw and _bare(new) != _bare(entry.raw)):
+            touched.add(entry.line)
+    dropped = len(touched - alive)
+    kept = entries[-1].line - len(touched)
+    added = origins.count(MADE)
+    return Written(chunks, origins, kept, len(touched) - dropped, dropped, added)
+
+
+def _bare(raw: bytes) -> bytes:
+    return raw.rstrip(b"\r\n")

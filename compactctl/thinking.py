@@ -33,7 +33,7 @@ def settle(
     start = 0 if mode == "drop" else first_change(old, new)
     if start is None:
         return new
-    end = len(new) if mode == "drop" else open_loop(new)
+    end = len(new) if mode == "drop" else max(start, open_loop(new))
     kept = list(new[:start])
     for message in new[start:end]:
         blocks = [block for block in message.blocks if block.kind != "thinking"]

@@ -49,6 +49,11 @@ def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = 
     except InputError as error:
         error.file = name
         raise
+    return parse(raw_lines, name, module)
+
+
+def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcript:
+    """Read lines of a known format."""
     entries: list[Entry] = []
     faults: list[Fault] = []
     durable: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
@@ -12,12 +13,18 @@ if TYPE_CHECKING:
 
 NAMES = ("validate", *layers.ORDER, "resolve", "render", "compact")
 
+_EXAMPLE = re.compile(r"^( *)Example:\n\n(?! *\x08)", re.MULTILINE)
+
 
 def load(name: str) -> Callable[..., Any]:
     """Import the function behind a command, ready for typer."""
+    function: Callable[..., Any]
     if name in layers.ORDER:
         from compactctl.commands import stage  # noqa: PLC0415 (only what the command needs)
 
-        return stage.command(name)
-    function: Callable[..., Any] = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+        function = stage.command(name)
+    else:
+        function = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+    # The sign by which typer leaves the lines of a paragraph as they are: for pasting.
+    function.__doc__ = _EXAMPLE.sub("\\g<0>\\1\b\n", function.__doc__ or "")
     return function

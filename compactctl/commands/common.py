@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import os
 import time
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
-from compactctl import files, layers, pipeline, report, transcript
-from compactctl.pipeline import Result
+from compactctl import files, layers, lines, pipeline, report, transcript
+from compactctl.errors import InputError
 from compactctl.thinking import Mode
 from compactctl.tokens import Counter, load_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from compactctl.lines import Entry
+    from compactctl.pipeline import Result, Step
+
+DRY_RUN = "nothing written (a dry run); -o FILE writes it, -o - prints it"
 
 FileArgument = Annotated[
     str, typer.Argument(metavar="[FILE]", help="Transcript to read; - is standard input.")
@@ -24,7 +31,7 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write the transcript to FILE, whole or not at all; - forces standard output.",
+        help="Write the result to FILE, whole or not at all; - forces standard output.",
     ),
 ]
 InPlaceOption = Annotated[
@@ -54,7 +61,7 @@ ReportOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
 
-COMMON: Mapping[str, tuple[Any, Any]] = {
+COMMON: dict[str, tuple[Any, Any]] = {
     "output": (OutputOption, None),
     "in_place": (InPlaceOption, False),
     "format": (FormatOption, None),
@@ -102,6 +109,28 @@ def read(file: str, format_name: str | None) -> transcript.Transcript:
     return transcript.load(files.read_lines(file), file, format_name)
 
 
+def read_objects(file: str) -> list[bytes]:
+    """Read the lines of a FILE argument of any format."""
+    found = files.read_lines(file)
+    if not any(map(bytes.strip, found)):
+        raise InputError("the input is empty; an earlier stage may have failed", file=file)
+    if not lines.objects(found, 1):
+        raise InputError("no line is a JSON object; expected one JSON object a line", file=file)
+    return found
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object."""
+
+
+def count_unreadable(raw_lines: Sequence[bytes]) -> int:
+    """Count the lines that hold no JSON object."""
+    entries: list[Entry] = []
+    decode = msgspec.json.Decoder(_Object).decode
+    records = [index for index, _ in lines.read(raw_lines, decode, entries, [])]
+    return len(raw_lines) - len({entries[index].line for index in records})
+
+
 class Clock:
     """Seconds since a stage began."""
 
@@ -114,37 +143,66 @@ class Clock:
         return time.monotonic() - self._start
 
 
-def finish(stage: str, result: Result, counter: Counter, clock: Clock, given: Mapping[str, Any]) -> None:
-    """Write the result where it is wanted, then report."""
-    written = result.written()
-    done = files.write(
-        written.chunks, given["output"], result.transcript.name, in_place=given["in_place"]
-    )
-    if not given["quiet"]:
-        for step in result.steps:
-            report.say(report.line(step, counter.name))
-            for detail in report.details(step, result.transcript) if given["verbose"] else ():
-                report.say(detail)
-        if not done:
-            report.say("nothing written (a dry run); -o FILE writes it, -o - prints it")
+def check_outputs(file: str, given: Mapping[str, Any]) -> None:
+    """Refuse an output that is the input before any work is done."""
+    files.target(given["output"], file, in_place=given["in_place"])
     if given["report"]:
-        entry = report.record(stage, result, written, counter.name, clock.seconds())
-        report.append(given["report"], entry)
+        files.check_report(given["report"], file, given["output"])
 
 
-def run_layers(
-    stage: str, names: tuple[str, ...], file: str, given: Mapping[str, Any]
-) -> None:
+def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str, Any]) -> None:
     """Run layers over FILE as one stage, with the options that the command line gave."""
     clock = Clock()
+    check_outputs(file, given)
     counter = load_counter(given["tokenizer"])
     found = read(file, given["format"])
-    result = pipeline.run(
-        found, names, options_of(names, given), counter, mode=given["thinking"]
-    )
+    options = options_of(names, given)
+    result = pipeline.run(found, names, options, counter, mode=given["thinking"])
     finish(stage, result, counter, clock, given)
 
 
 def options_of(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Pick each layer's options out of all that were given."""
     return {name: {key: given[key] for key in layers.options(name)} for name in names}
+
+
+def finish(
+    stage: str,
+    result: Result,
+    counter: Counter,
+    clock: Clock,
+    given: Mapping[str, Any],
+    *,
+    total: Step | None = None,
+) -> None:
+    """Append the record, write the result where it is wanted, then say what was done.
+
+    In this order, so that a record that cannot be written leaves nothing half done. ``total``
+    sums up the steps.
+    """
+    written = result.written()
+    if given["report"]:
+        entry = report.record(stage, result, written, counter.name, clock.seconds(), total=total)
+        report.append(given["report"], entry)
+    done = files.write(
+        written.chunks,
+        given["output"],
+        result.transcript.name,
+        in_place=given["in_place"],
+        original=[entry.raw for entry in result.transcript.entries],
+    )
+    if not given["quiet"]:
+        steps = [*result.steps, *([] if total is None else [total])]
+        _say(result, steps, counter, verbose=given["verbose"])
+        if not done:
+            report.say(DRY_RUN)
+
+
+def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bool) -> None:
+    warning = report.warn_of_open_tail(result.transcript)
+    if warning:
+        report.say(warning)
+    for step in steps:
+        report.say(report.line(step, counter.name, approximate=counter.approximate))
+        for detail in report.details(step, result.transcript) if verbose else ():
+            report.say(detail)

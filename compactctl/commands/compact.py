@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compactctl import layers, pipeline, report
+from compactctl import layers, pipeline
 from compactctl.commands.common import (
     COMMON,
     Clock,
+    check_outputs,
     finish,
     layer_options,
     options_of,
@@ -17,7 +18,12 @@ from compactctl.commands.common import (
     with_options,
 )
 from compactctl.errors import UsageError
-from compactctl.tokens import load_counter
+from compactctl.pipeline import Step
+from compactctl.tokens import count_view, load_counter
+
+if TYPE_CHECKING:
+    from compactctl.pipeline import Result
+    from compactctl.tokens import Counter
 
 EXAMPLE = "compactctl compact session.jsonl --soft-limit 60000 -o small.jsonl"
 
@@ -39,6 +45,7 @@ _LIMITS = {
 
 def _compact(file: str, **given: Any) -> None:
     clock = Clock()
+    check_outputs(file, given)
     names = _names(given["layers"])
     counter = load_counter(given["tokenizer"])
     result = pipeline.compact(
@@ -50,9 +57,7 @@ def _compact(file: str, **given: Any) -> None:
         hard_limit=given["hard_limit"],
         mode=given["thinking"],
     )
-    finish("compact", result, counter, clock, given)
-    if not given["quiet"]:
-        report.say(_total(result, counter.name))
+    finish("compact", result, counter, clock, given, total=_total(result, counter))
 
 
 def _names(given: str) -> tuple[str, ...]:
@@ -66,13 +71,24 @@ def _names(given: str) -> tuple[str, ...]:
     return names
 
 
-def _total(result: pipeline.Result, tokenizer: str) -> str:
-    if not result.steps:
-        return f"compact: already below the soft limit, nothing to do [{tokenizer}]"
-    before, after = result.steps[0].tokens_before, result.steps[-1].tokens_after
-    ran = ", ".join(step.layer for step in result.steps)
-    share = f" (−{(before - after) / before:.1%})" if before else ""
-    return f"compact: {before:,} → {after:,} tokens{share} after {ran} [{tokenizer}]"
+def _total(result: Result, counter: Counter) -> Step:
+    """Sum up all steps as one."""
+    steps = result.steps
+    if not steps:
+        tokens, many = count_view(counter, result.messages), len(result.messages)
+        note = "already below the soft limit"
+        return Step("compact", tokens, tokens, many, many, (), note, None)
+    first = [step.first_changed for step in steps if step.first_changed is not None]
+    return Step(
+        "compact",
+        steps[0].tokens_before,
+        steps[-1].tokens_after,
+        steps[0].messages_before,
+        steps[-1].messages_after,
+        (),
+        f"after {', '.join(step.layer for step in steps)}",
+        min(first, default=None),
+    )
 
 
 compact = with_options(

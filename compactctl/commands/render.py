@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from compactctl import files, report
-from compactctl.commands.common import FileArgument, OutputOption, QuietOption
+from compactctl.commands.common import (
+    Clock,
+    FileArgument,
+    OutputOption,
+    QuietOption,
+    ReportOption,
+    check_outputs,
+    count_unreadable,
+    read_objects,
+)
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
-from compactctl.errors import InputError
+from compactctl.errors import InvalidTranscriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compactctl.durable.records import DurableContextState, SourceResolution
+
+_UNRESOLVED = "sources were not resolved, so no status is shown; run resolve first"
 
 
 def render(
-    file: FileArgument = "-", output: OutputOption = None, quiet: QuietOption = False
+    *,
+    file: FileArgument = "-",
+    output: OutputOption = None,
+    report: ReportOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Print the durable records and the states of their sources, one line an item.
 
     Example:
 
-        compactctl resolve session.jsonl --state state.jsonl --transcripts DIR | compactctl render
+        compactctl resolve session.jsonl --state state.jsonl | compactctl render
 
-    """
-    lines = files.read_lines(file)
-    if not any(map(bytes.strip, lines)):
-        raise InputError("the input is empty; an earlier stage may have failed", file=file)
-    records = stream.read(enumerate(lines, 1), file)
-    state = stream.state_of(records)
-    resolutions = stream.resolutions_of(records)
-    text = render_durable_context(state, resolutions or None)
-    if not resolutions and (state.facts or state.pending_items) and not quiet:
-        report.say("render: sources were not resolved, so no status is shown; run resolve first")
+    """  # noqa: D412 (help shows the example as a paragraph of its own)
+    _render(file, {"output": output, "in_place": False, "report": report, "quiet": quiet})
+
+
+def _render(file: str, given: Mapping[str, Any]) -> None:
+    clock = Clock()
+    check_outputs(file, given)
+    lines = read_objects(file)
+    records = stream.read(lines, file)
+    state, resolutions = stream.state_of(records), stream.resolutions_of(records)
+    text = _text(state, resolutions, file)
+    unresolved = not resolutions and bool(state.facts or state.pending_items)
+    warnings = [_UNRESOLVED] if unresolved else []
+    if given["report"]:
+        unreadable = count_unreadable(lines)
+        counts = {"kept": 0, "changed": 0, "dropped": len(lines) - unreadable, "added": 0}
+        counts["unreadable"] = unreadable
+        entry = report.plain("render", file, counts, warnings=warnings, seconds=clock.seconds())
+        report.append(given["report"], entry)
     chunks = [text.encode() + b"\n"] if text else []
-    if output is None:
-        files.write_standard(chunks)
-    else:
-        files.write(chunks, output, file, in_place=False)
+    files.write(chunks, given["output"] or files.STANDARD, file, in_place=False)
+    if not given["quiet"]:
+        for warning in warnings:
+            report.say(f"render: {warning}")
+
+
+def _text(state: DurableContextState, resolutions: Sequence[SourceResolution], file: str) -> str:
+    try:
+        return render_durable_context(state, resolutions or None)
+    except InvalidTranscriptError as error:
+        error.file = file
+        raise

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from compactctl import files, jsonio, report
-from compactctl.commands.common import FileArgument, InPlaceOption, OutputOption, QuietOption
+from compactctl.commands.common import (
+    DRY_RUN,
+    Clock,
+    FileArgument,
+    InPlaceOption,
+    OutputOption,
+    QuietOption,
+    ReportOption,
+    VerboseOption,
+    check_outputs,
+    count_unreadable,
+    read_objects,
+)
 from compactctl.durable import stream
 from compactctl.durable.records import SourceResolution, to_json
 from compactctl.durable.resolver import (
@@ -18,10 +29,14 @@ from compactctl.durable.resolver import (
     load_policy,
     resolve_durable_sources,
 )
-from compactctl.errors import InputError
+from compactctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def resolve(
+    *,
     file: FileArgument = "-",
     state: Annotated[
         str | None,
@@ -40,11 +55,13 @@ def resolve(
     ] = None,
     json: Annotated[
         bool,
-        typer.Option("--json", help="Only the resolutions, as JSONL on standard output."),
+        typer.Option("--json", help="Only the resolutions, as JSONL."),
     ] = False,
     output: OutputOption = None,
     in_place: InPlaceOption = False,
+    report: ReportOption = None,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Add one verified resolution for each source that a fact or a pending item points to.
 
@@ -52,40 +69,95 @@ def resolve(
 
         compactctl resolve session.jsonl --state state.jsonl --transcripts sessions
 
-    """
-    lines = files.read_lines(file)
-    if not any(map(bytes.strip, lines)):
-        raise InputError("the input is empty; an earlier stage may have failed", file=file)
-    here = stream.read(enumerate(lines, 1), file)
-    there = [] if state is None else _read_state(state)
+    """  # noqa: D412 (help shows the example as a paragraph of its own)
+    given = {"output": output, "in_place": in_place, "report": report, "json": json}
+    given |= {"quiet": quiet, "verbose": verbose}
+    resolver = SourcePointerResolver(
+        transcripts, artifacts, load_policy(policy) if policy else None
+    )
+    _resolve(file, state, resolver, given)
+
+
+def _resolve(
+    file: str, state: str | None, resolver: SourcePointerResolver, given: Mapping[str, Any]
+) -> None:
+    clock = Clock()
+    check_outputs(file, given)
+    if given["json"] and given["in_place"]:
+        raise UsageError("--json prints resolutions only; leave out --in-place")
+    if file == state == files.STANDARD:
+        raise UsageError("FILE and --state cannot both be standard input")
+    lines = read_objects(file)
+    here = stream.read(lines, file)
+    there = [] if state is None else stream.read(files.read_lines(state), state, strict=True)
+    stream.state_of(there)  # a state file has to hold by itself
     added = stream.merge(here, there)
-    context = stream.state_of([*here, *added])
-    resolver = SourcePointerResolver(transcripts, artifacts, load_policy(policy) if policy else None)
-    found = resolve_durable_sources(context, resolver)
-    new = [jsonio.dump(to_json(resolution)) for resolution in found]
-    if json:
-        files.write_standard(line + b"\n" for line in new)
-    else:
-        chunks = _with(lines, here, [*(line.raw for line in added), *new])
-        if not files.write(chunks, output, file, in_place=in_place) and not quiet:
-            report.say("nothing written (a dry run); -o FILE writes it, -o - prints it")
-    if not quiet:
-        report.say(_summary(found))
+    found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
+    woven = stream.weave(lines, here, added, found)
+    warnings = _no_folders(resolver)
+    if given["report"]:
+        entry = report.plain(
+            "resolve",
+            file,
+            _counts(lines, woven),
+            warnings=warnings,
+            seconds=clock.seconds(),
+            actions=[_action(resolution) for resolution in found],
+        )
+        report.append(given["report"], entry)
+    done = _write(file, lines, woven, found, given)
+    if not given["quiet"]:
+        details = _details(found) if given["verbose"] else []
+        for said in (*warnings, _summary(found), *details, *([] if done else [DRY_RUN])):
+            report.say(said)
 
 
-def _read_state(state: str) -> list[stream.Line]:
-    return stream.read(enumerate(files.read_lines(state), 1), state, strict=True)
+def _no_folders(resolver: SourcePointerResolver) -> list[str]:
+    """Warn of a mistyped option; all its sources will be missing. A path is never repeated."""
+    roots = {"--transcripts": resolver.transcript_root, "--artifacts": resolver.artifact_root}
+    return [
+        f"resolve: {option} is no folder, so its sources are missing"
+        for option, root in roots.items()
+        if root is not None and not os.path.isdir(root)  # noqa: PTH112 (no need of pathlib)
+    ]
 
 
-def _with(
-    lines: Sequence[bytes], here: Sequence[stream.Line], added: Sequence[bytes]
-) -> list[bytes]:
-    """Put new records at the end, in place of resolutions that an earlier run left."""
-    old = {line.number for line in here if isinstance(line.record, SourceResolution)}
-    kept = [line for number, line in enumerate(lines, 1) if number not in old]
-    if kept and added and not kept[-1].endswith(b"\n"):
-        kept.append(b"\n")
-    return [*kept, *(line + b"\n" for line in added)]
+def _write(
+    file: str,
+    lines: Sequence[bytes],
+    woven: stream.Woven,
+    found: Sequence[SourceResolution],
+    given: Mapping[str, Any],
+) -> bool:
+    if given["json"]:
+        chunks = [jsonio.dump(to_json(resolution)) + b"\n" for resolution in found]
+        return files.write(chunks, given["output"] or files.STANDARD, file, in_place=False)
+    return files.write(
+        woven.lines, given["output"], file, in_place=given["in_place"], original=lines
+    )
+
+
+def _counts(lines: Sequence[bytes], woven: stream.Woven) -> dict[str, int]:
+    unreadable = count_unreadable(lines)
+    return {
+        "kept": woven.kept - unreadable,
+        "changed": woven.changed,
+        "dropped": woven.dropped,
+        "added": woven.added,
+        "unreadable": unreadable,
+    }
+
+
+def _action(resolution: SourceResolution) -> dict[str, Any]:
+    """Describe what was found; a pointer that could not be parsed may be any text and stays out."""
+    return {
+        "rule": resolution.reason,
+        "line": None,
+        "call_id": None,
+        "tokens_before": None,
+        "tokens_after": None,
+        "pointer": resolution.source_pointer if resolution.source_type else None,
+    }
 
 
 def _summary(found: Sequence[SourceResolution]) -> str:
@@ -94,3 +166,10 @@ def _summary(found: Sequence[SourceResolution]) -> str:
     states = Counter(resolution.status for resolution in found)
     said = ", ".join(f"{many} {status}" for status, many in states.items())
     return f"resolve: {len(found)} {'source' if len(found) == 1 else 'sources'}: {said}"
+
+
+def _details(found: Sequence[SourceResolution]) -> list[str]:
+    return [
+        f"  {resolution.source_pointer}: {resolution.status} ({resolution.reason})"
+        for resolution in found
+    ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
 from compactctl.commands.common import COMMON, layer_options, run_layers, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def command(name: str) -> Callable[..., None]:

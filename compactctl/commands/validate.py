@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Any
+import inspect
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
 
 from compactctl import files, findings, report, transcript
 from compactctl.commands.common import (
+    DRY_RUN,
     Clock,
     FormatOption,
     OutputOption,
     QuietOption,
     ReportOption,
     TokenizerOption,
+    check_outputs,
 )
-from compactctl.errors import CompactctlError, UsageError
-from compactctl.findings import Finding
+from compactctl.errors import InputError, UsageError
 from compactctl.pipeline import Result, Step
-from compactctl.protocol.rules import PROFILES
+from compactctl.protocol import table
+from compactctl.protocol.rule import PROFILES
 from compactctl.tokens import count_view, load_counter
-from compactctl.transcript import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compactctl.findings import Finding
+    from compactctl.transcript import Transcript
+
+_EXAMPLE = "compactctl validate session.jsonl --check --json"
+
+
+class _Options(NamedTuple):
+    """What the command line gave."""
+
+    profile: str | None
+    sendable: bool
+    strict: bool
+    only_check: bool
+    json: bool
+    output: str | None
+    format: str | None
+    tokenizer: str
+    report: str | None
+    quiet: bool
+    verbose: bool
 
 
 def validate(
     file: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]...", help="Transcripts to read; - is standard input."),
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Transcripts, or folders of *.jsonl (also .gz, .zst); - is standard input.",
+        ),
     ] = None,
+    *,
     profile: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"{', '.join(PROFILES)}. [by format]"),
@@ -45,107 +76,128 @@ def validate(
     json: Annotated[
         bool, typer.Option("--json", help="Findings as JSONL on standard output; implies --check.")
     ] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print the table of rules (as JSONL with --json).")
+    ] = False,
     output: OutputOption = None,
     format: FormatOption = None,  # noqa: A002 (the option's name)
     tokenizer: TokenizerOption = "o200k_base",
     report: ReportOption = None,
     quiet: QuietOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List every finding, however many.")
+    ] = False,
 ) -> None:
     """Check a transcript; exit 1 if a provider would refuse it, pass it on unchanged if not.
 
-    Example:
-
-        compactctl validate session.jsonl --check --json
-
+    Several FILEs or folders are only checked: a line for each, its findings under it.
     """
-    given = dict(profile=profile, sendable=sendable, strict=strict, json=json, format=format)
-    given |= dict(tokenizer=tokenizer, report=report, quiet=quiet)
-    names = file or ["-"]
-    only_check = check or json or len(names) > 1
-    if output is not None and only_check:
-        raise UsageError("-o writes a transcript, which --check, --json and several FILEs never do")
-    worst = 0
-    for name in names:
-        worst = max(worst, _one(name, given, output, only_check=only_check, many=len(names) > 1))
-    if worst:
-        raise typer.Exit(worst)
-
-
-def _one(
-    name: str, given: dict[str, Any], output: str | None, *, only_check: bool, many: bool
-) -> int:
-    """Validate one file; give its exit code."""
-    clock = Clock()
-    try:
-        lines = files.read_lines(name)
-        found = transcript.load(lines, name, given["format"])
-    except CompactctlError as error:
-        if not many or isinstance(error, UsageError):
-            raise
-        report.say(f"compactctl: {error}")
-        return error.exit_code
-    profile = given["profile"] or found.format.PROFILE
-    if profile not in PROFILES:
+    if profile is not None and profile not in PROFILES:
         raise UsageError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
-    all_findings = findings.find(found, profile, sendable=given["sendable"])
-    fails = {"error", "warning"} if given["strict"] else {"error"}
-    failed = any(finding.severity in fails for finding in all_findings)
-    _show(found, all_findings, profile, failed=failed, given=given)
-    if not only_check and not failed:
-        files.write(lines, output, name, in_place=False)
-    if given["report"]:
-        _append(found, all_findings, given, clock)
+    given = file or [files.STANDARD]
+    many = len(given) > 1 or _is_folder(given[0])
+    only_check = check or json or rules or many
+    if output is not None and only_check:
+        raise UsageError("-o writes a transcript; --check, --json, --rules and many FILEs do not")
+    if rules:
+        files.write_standard(table.as_json() if json else [table.as_text().encode()])
+        return
+    options = _Options(
+        profile,
+        sendable,
+        strict,
+        only_check,
+        json,
+        output,
+        format,
+        tokenizer,
+        report,
+        quiet,
+        verbose,
+    )
+    code = _all(given, options) if many else _one(given[0], options, Counter())
+    if code:
+        raise typer.Exit(code)
+
+
+validate.__doc__ = f"{inspect.cleandoc(validate.__doc__ or '')}\n\nExample:\n\n    {_EXAMPLE}"
+
+
+def _all(given: Sequence[str], options: _Options) -> int:
+    """Validate many files; give 1 if any is invalid, else 3 if any cannot be read."""
+    codes: Counter[int] = Counter()
+    seen: Counter[str] = Counter()
+    for name, fault in _files(given):
+        try:
+            error = InputError(fault, file=name) if fault else None
+            code = 0 if error else _one(name, options, seen)
+        except InputError as refused:
+            error = refused
+        if error is not None:
+            report.say(f"compactctl: {error}")
+            code = error.exit_code
+        codes[code] += 1
+    if not options.quiet:
+        report.say(findings.total(codes[0], codes[1], codes[InputError.exit_code], seen))
+    return 1 if codes[1] else max(codes, default=0)
+
+
+def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Give each file with what keeps it from being read, if anything does; folders are walked."""
+    from compactctl.bulk import find  # noqa: PLC0415 (only folders need it)
+
+    for name in given:
+        if not _is_folder(name):
+            yield name, None
+            continue
+        empty = True
+        for found in find.find(name, lambda _: False):
+            empty = False
+            yield found.source, found.fault
+        if empty:
+            yield name, "no transcript (*.jsonl, .jsonl.gz, .jsonl.zst) below this folder"
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112 (a name, no need of pathlib)
+
+
+def _one(name: str, options: _Options, seen: Counter[str]) -> int:
+    """Validate one file; give its exit code and count its findings by severity."""
+    clock = Clock()
+    check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
+    lines = files.read_lines(name)
+    found = transcript.load(lines, name, options.format)
+    profile = options.profile or found.format.PROFILE
+    every = findings.find(found, profile, sendable=options.sendable)
+    fails = {"error", "warning"} if options.strict else {"error"}
+    failed = any(finding.severity in fails for finding in every)
+    if options.report:
+        _append(found, every, options, clock)
+    written = (
+        options.only_check or failed or files.write(lines, options.output, name, in_place=False)
+    )
+    if options.json:
+        files.write_standard(msgspec.json.encode(finding) + b"\n" for finding in every)
+    if not options.quiet:
+        report.say(findings.verdict(found, every, profile, failed=failed))
+    if not options.json:
+        listed = [f for f in every if f.severity in fails] if options.quiet else every
+        for line in findings.listing(listed, all_of_them=options.verbose):
+            report.say(line)
+    if not options.quiet and not written:
+        report.say(DRY_RUN)
+    seen.update(finding.severity for finding in every)
     return int(failed)
 
 
-def _show(
-    found: Transcript,
-    all_findings: list[Finding],
-    profile: str,
-    *,
-    failed: bool,
-    given: dict[str, Any],
-) -> None:
-    if given["json"]:
-        for finding in all_findings:
-            sys.stdout.buffer.write(msgspec.json.encode(finding) + b"\n")
-        sys.stdout.buffer.flush()
-    elif not given["quiet"] or failed:
-        for finding in all_findings:
-            report.say(_line(finding))
-    if not given["quiet"]:
-        report.say(_verdict(found, all_findings, profile, failed=failed))
-
-
-def _line(finding: Finding) -> str:
-    call = f" {finding.call_id}" if finding.call_id else ""
-    where = f"{finding.file}:{finding.line}"
-    return f"{where}: {finding.severity} {finding.rule}{call}: {finding.text}; {finding.mend}"
-
-
-def _verdict(found: Transcript, all_findings: list[Finding], profile: str, *, failed: bool) -> str:
-    calls = sum(block.kind == "call" for message in found.messages for block in message.blocks)
-    counts = {
-        severity: sum(finding.severity == severity for finding in all_findings)
-        for severity in ("error", "warning", "info")
-    }
-    said = ", ".join(f"{many} {severity}{'s' * (many > 1)}" for severity, many in counts.items() if many)
-    verdict = "invalid" if failed else "valid"
-    name = found.format.__name__.rpartition(".")[2].replace("_", "-")
-    return (
-        f"validate: {found.name}: {verdict} by {profile}{f' ({said})' if said else ''}; "
-        f"{name}, {len(found.entries):,} entries, {len(found.messages):,} messages, {calls:,} calls"
-    )
-
-
-def _append(
-    found: Transcript, all_findings: list[Finding], given: dict[str, Any], clock: Clock
-) -> None:
+def _append(found: Transcript, every: Sequence[Finding], options: _Options, clock: Clock) -> None:
     """Append the record; only here are tokens worth their counting."""
-    counter = load_counter(given["tokenizer"])
+    counter = load_counter(options.tokenizer)
     tokens, many = count_view(counter, found.messages), len(found.messages)
     step = Step("validate", tokens, tokens, many, many, (), "", None)
     result = Result(found, found.messages, None, [step])
     entry = report.record("validate", result, None, counter.name, clock.seconds())
-    entry["warnings"] = [f"{f.rule} line {f.line}" for f in all_findings]
-    report.append(given["report"], entry)
+    entry["warnings"] = [f"{f.rule} line {f.line}" for f in every]
+    assert options.report is not None
+    report.append(options.report, entry)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from compactctl import jsonio
+from compactctl.durable.checks import label
 from compactctl.durable.records import (
     DurableContextState,
     Record,
     SourceResolution,
     build_state,
     parse_record,
+    to_json,
 )
 from compactctl.errors import InvalidTranscriptError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
 
 class Line(msgspec.Struct, frozen=True):
-    """A record with the bytes of its line, without the line end, and the line's number."""
+    """A record with its bytes, without a line end, and where it stands."""
 
     raw: bytes
+    file: str
     number: int
     record: Record
 
 
-def read(lines: Iterable[tuple[int, bytes]], file: str, *, strict: bool = False) -> list[Line]:
-    """Read the records among numbered lines; any other line is passed over.
+def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Line]:
+    """Read the records among lines; any other line is passed over.
 
     ``strict``: every line that holds something must be a record, as in a state file.
 
@@ -36,51 +41,129 @@ def read(lines: Iterable[tuple[int, bytes]], file: str, *, strict: bool = False)
 
     """
     found: list[Line] = []
-    for number, raw in lines:
-        try:
-            record = _record(raw)
-        except InvalidTranscriptError as error:
-            error.file, error.line = file, number
-            raise
-        if record is not None:
-            found.append(Line(raw.rstrip(b"\r\n"), number, record))
-        elif strict and not jsonio.is_blank(raw):
+    for number, raw in enumerate(lines, 1):
+        values = list(_values(raw)) if strict or b"compactctl." in raw else []
+        records = [(text, _record(value, file, number)) for text, value in values]
+        if strict and not jsonio.is_blank(raw) and not (records and all(r for _, r in records)):
             raise InvalidTranscriptError(
                 "not a durable record; expected one JSON object with a compactctl type a line",
                 file=file,
                 line=number,
             )
+        found += [Line(text, file, number, record) for text, record in records if record]
     return found
 
 
-def _record(raw: bytes) -> Record | None:
-    if b"compactctl." not in raw:
-        return None
+def _values(raw: bytes) -> Iterator[tuple[bytes, Any]]:
+    """Give the JSON values of a line, nearly always one, each with its bytes."""
     try:
-        value: Any = jsonio.parse(raw)
+        yield raw.removeprefix(jsonio.BOM).strip(b"\r\n\0"), jsonio.parse(raw)
     except jsonio.NotJsonError:
-        return None
-    return parse_record(value) if isinstance(value, dict) else None
+        try:
+            yield from ((raw[start:end], value) for start, end, value in jsonio.parse_many(raw))
+        except jsonio.NotJsonError:
+            return
 
 
-def merge(stream: Sequence[Line], state: Sequence[Line]) -> list[Line]:
-    """Give the lines of ``state`` that the stream does not hold yet, word for word the same."""
-    known = [line.record for line in stream]
-    return [line for line in state if line.record not in known]
+def _record(value: Any, file: str, number: int) -> Record | None:
+    try:
+        return parse_record(value) if isinstance(value, dict) else None
+    except InvalidTranscriptError as error:
+        error.file, error.line = file, number
+        raise
+
+
+def merge(stream: Iterable[Line], state: Iterable[Line]) -> list[Line]:
+    """Give the records of ``state`` that the stream does not hold yet, word for word the same.
+
+    Resolutions stay out: what a source was like when the state was saved says nothing of now.
+    """
+    known = {line.record for line in stream}
+    return [line for line in without_resolutions(state) if line.record not in known]
+
+
+def without_resolutions(lines: Iterable[Line]) -> list[Line]:
+    """Give the records that are state."""
+    return [line for line in lines if not isinstance(line.record, SourceResolution)]
 
 
 def state_of(lines: Iterable[Line]) -> DurableContextState:
     """Build the state; resolutions are no part of it.
 
     Raises:
-        InvalidTranscriptError: an id is repeated within its kind.
+        InvalidTranscriptError: an id is repeated within its kind; names both places.
 
     """
-    return build_state(
-        line.record for line in lines if not isinstance(line.record, SourceResolution)
-    )
+    kept = without_resolutions(lines)
+    seen: dict[tuple[type[Record], str], Line] = {}
+    for line in kept:
+        kind = type(line.record)
+        identity = getattr(line.record, kind.__struct_fields__[0])
+        first = seen.setdefault((kind, identity), line)
+        if first is not line:
+            raise InvalidTranscriptError(
+                f"{label(kind, identity)}: the id is repeated; see {first.file}:{first.number}",
+                file=line.file,
+                line=line.number,
+            )
+    return build_state(line.record for line in kept)
 
 
 def resolutions_of(lines: Iterable[Line]) -> list[SourceResolution]:
     """Give the resolutions in the order of their lines."""
     return [line.record for line in lines if isinstance(line.record, SourceResolution)]
+
+
+class Woven(NamedTuple):
+    """A stream with new records, and what became of its lines."""
+
+    lines: list[bytes]
+    kept: int
+    changed: int
+    dropped: int
+    added: int
+
+
+def weave(
+    lines: Sequence[bytes],
+    here: Iterable[Line],
+    state: Sequence[Line],
+    found: Sequence[SourceResolution],
+) -> Woven:
+    """Put records of a state and the resolutions found now at the end of a stream.
+
+    Resolutions that an earlier run left go, unless they say the same. A torn last line stays the
+    last: anywhere else it would be damage.
+    """
+    kept = list(lines)
+    old = [line for line in here if isinstance(line.record, SourceResolution)]
+    new = [jsonio.dump(to_json(resolution)) for resolution in found]
+    if resolutions_of(old) == list(found):
+        new = []
+    else:
+        for line in old:
+            kept[line.number - 1] = _without(line.raw, kept[line.number - 1])
+    changed = sum(before != after for before, after in zip(lines, kept, strict=True))
+    dropped = kept.count(b"")
+    added = [*(line.raw for line in state), *new]
+    whole = _with_end([line for line in kept if line], added)
+    return Woven(whole, len(lines) - changed, changed - dropped, dropped, len(added))
+
+
+def _without(record: bytes, line: bytes) -> bytes:
+    """Take a record out of its line; b"" when the line held nothing else."""
+    rest = line.replace(record, b"", 1)
+    return b"" if jsonio.is_blank(rest) else rest
+
+
+def _with_end(lines: list[bytes], added: Sequence[bytes]) -> list[bytes]:
+    if not added:
+        return lines
+    newline = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
+    torn = []
+    if lines and not lines[-1].endswith(b"\n"):
+        if any(_values(lines[-1])):
+            lines[-1] += newline
+        else:
+            torn.append(lines.pop())
+    return [*lines, *(record + newline for record in added), *torn]

@@ -11,16 +11,25 @@ A format is a module with these names (CONTRACT §11 settles the doubtful cases)
 ``Record``              the typed form of one line, with the members that the view needs
 ``recognise(record)``   whether a parsed line is of this format
 ``view(records, build)``             feed the records into an Assembler
-``parts_of``, ``with_parts``, ``edit``, ``make``, ``create``   change and write lines
+``parts_of``, ``with_parts``, ``edit``, ``make``, ``create``   change and write lines; ``create``
+                        gives one record, or a list where a line holds less than a message
+
+A format whose lines can cut off what precedes them has two more:
+
+``takes_in(record)``    nothing in front of the line is in the view: what a layer puts there goes
+                        into it
+``stays(record)``       the line does its work also when all its blocks went
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from typing import TYPE_CHECKING, Any
 
 from compactctl.errors import InputError, UsageError
+from compactctl.formats import documents
 from compactctl.lines import objects
 
 if TYPE_CHECKING:
@@ -29,6 +38,9 @@ if TYPE_CHECKING:
 
 _SAMPLE = 200
 """Records looked at; real files open with metadata lines that prove nothing."""
+
+_CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
+_CHAT_ROLES = ("system", "developer", "tool")
 
 
 def names() -> list[str]:
@@ -62,31 +74,50 @@ def detect(lines: Sequence[bytes]) -> ModuleType:
     """Recognise the format by content: the one that knows most of the first records.
 
     Raises:
-        InputError: no format knows any of them.
+        InputError: no format knows any of them, or the file is no JSONL.
 
     """
+    document = documents.whole(lines)
     records = [r for r in objects(lines, _SAMPLE) if not _is_ours(r)]
-    best, most = None, 0
-    for name in names():
-        module = load(name)
-        score = sum(map(module.recognise, records))
-        if score > most:
-            best, most = module, score
+    best = _best(records, lines) if document is None else None
     if best is None:
-        raise InputError(_unknown(lines, records))
+        raise InputError(_unknown(lines, records, document))
     return best
+
+
+def _best(records: Sequence[dict[str, Any]], lines: Sequence[bytes]) -> ModuleType | None:
+    scores = {name: sum(map(load(name).recognise, records)) for name in names()}
+    most = max(scores.values())
+    best = [name for name, score in scores.items() if score == most]
+    if not most:
+        return None
+    if "messages" in best and "openai" in best:
+        return load("openai" if any(map(_is_chat, lines)) else "messages")
+    return load(best[0])
+
+
+def _is_chat(raw: bytes) -> bool:
+    """Say whether a line has what only OpenAI's chat messages have (CONTRACT §11)."""
+    if not _CHAT.search(raw):
+        return False
+    return any(
+        record.get("role") in _CHAT_ROLES or "tool_calls" in record
+        for record in objects([raw], _SAMPLE)
+    )
 
 
 def _is_ours(record: dict[str, Any]) -> bool:
     return str(record.get("type", "")).startswith("compactctl.")
 
 
-def _unknown(lines: Sequence[bytes], records: list[dict[str, Any]]) -> str:
+def _unknown(lines: Sequence[bytes], records: Sequence[dict[str, Any]], document: Any) -> str:
     """Say why no format fits and what to do."""
+    found = document if document is not None else next(iter(records), None)
+    advice = documents.advice(found, len(records) if document is None else 1)
+    if advice:
+        return advice
     first = next((line.strip() for line in lines if line.strip()), b"")
-    if first.startswith(b"["):
-        return "a JSON array, not JSONL; turn it into lines with: jq -c '.[]' FILE"
-    if first == b"{":
+    if document is not None or first == b"{":
         return "a pretty-printed JSON document, not JSONL; one object a line: jq -c . FILE"
     if not records:
         return "no line is a JSON object; expected one JSON object a line"

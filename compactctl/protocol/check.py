@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.model import Message
-from compactctl.protocol.pairs import Interaction, Pairing, Place, block_at, pair
-from compactctl.protocol.rules import BY_ID, Severity
+from compactctl.protocol.pairs import Place
+from compactctl.protocol.rules import BY_ID, FAMILIES
+from compactctl.protocol.survey import Survey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.model import Message
+    from compactctl.protocol.rule import Breach, Rule, Severity
+    from compactctl.transcript import Transcript
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A rule that does not hold, and where."""
+    """A rule that does not hold, and where; ``detail`` is what only this place can tell."""
 
     rule: str
     severity: Severity
     place: Place
     call_id: str | None = None
+    detail: str = ""
 
 
-def problems(messages: Sequence[Message], profile: str, *, sendable: bool = False) -> list[Problem]:
+def problems(
+    messages: Sequence[Message],
+    profile: str,
+    *,
+    sendable: bool = False,
+    transcript: Transcript | None = None,
+) -> list[Problem]:
     """Give every breach of the profile's rules, in the order of the view.
 
     ``sendable`` judges the view as a request to be sent now: an open tail becomes an error, as it
-    is under ``core`` (CONTRACT §11).
+    is under ``core`` (CONTRACT §11). With its ``transcript`` the view is also judged by what only
+    the lines tell; what may be legal is not reported without it.
     """
-    pairing = pair(messages)
+    survey = Survey(messages, profile, sendable=sendable, transcript=transcript)
+    strict = sendable or profile == "core"
     found = [
-        _problem(messages, rule, place)
-        for rule, place in (
-            *_identities(messages),
-            *_pairs(messages, pairing, profile),
-        )
-        if profile in BY_ID[rule].profiles
+        _problem(survey, breach, BY_ID[breach.rule], strict=strict)
+        for family in FAMILIES
+        if any(binds(rule, profile, sendable=sendable) for rule in family.RULES)
+        for breach in family.find(survey)
+        if binds(BY_ID[breach.rule], profile, sendable=sendable)
     ]
-    if not sendable and profile != "core":
-        found = [_softened(problem) for problem in found]
     return sorted(found, key=lambda problem: problem.place)
+
+
+def binds(rule: Rule, profile: str, *, sendable: bool) -> bool:
+    """Say whether a rule is one of the profile's, for what the view is judged as."""
+    return profile in rule.profiles and (sendable or not rule.only_sendable)
 
 
 def breaks_pairs(problem: Problem) -> bool:
@@ -45,74 +63,8 @@ def breaks_pairs(problem: Problem) -> bool:
     return problem.severity == "error" and BY_ID[problem.rule].breaks_pairs
 
 
-def _problem(messages: Sequence[Message], rule: str, place: Place) -> Problem:
-    return Problem(rule, BY_ID[rule].severity, place, block_at(messages, place).call_id)
-
-
-def _softened(problem: Problem) -> Problem:
-    """A session that stopped in a call can be resumed, so an open tail is only a warning."""
-    if problem.rule != "TAIL-01":
-        return problem
-    return msgspec.structs.replace(problem, severity="warning")
-
-
-def _identities(messages: Sequence[Message]) -> Iterator[tuple[str, Place]]:
-    """Find blocks with a bad id or in a message of the wrong role."""
-    for position, message in enumerate(messages):
-        for at, block in enumerate(message.blocks):
-            if block.kind not in {"call", "result"}:
-                continue
-            if not (block.call_id and block.call_id.strip()):
-                yield "ID-01", Place(position, at)
-            if block.kind == "call" and message.role != "assistant":
-                yield "ROLE-01", Place(position, at)
-            if block.kind == "result" and message.role != "user":
-                yield "ROLE-02", Place(position, at)
-
-
-def _pairs(
-    messages: Sequence[Message], pairing: Pairing, profile: str
-) -> Iterator[tuple[str, Place]]:
-    """Find what is wrong between calls and results."""
-    early = {block_at(messages, orphan).call_id for orphan in pairing.orphans}
-    seen: set[str | None] = set()
-    answered: set[str | None] = set()
-    tail = _tail(messages)
-    for interaction in pairing.interactions:
-        call_id = block_at(messages, interaction.call).call_id
-        if call_id in seen and call_id:
-            yield "PAIR-03", interaction.call
-        seen.add(call_id)
-        if interaction.result is not None:
-            answered.add(call_id)
-            if profile != "core" and not _follows(messages, interaction):
-                yield "PAIR-06", interaction.result
-        elif call_id not in early:
-            yield "TAIL-01" if interaction.call.message == tail else "PAIR-01", interaction.call
-    for orphan in pairing.orphans:
-        call_id = block_at(messages, orphan).call_id
-        if call_id in answered:
-            yield "PAIR-04", orphan
-        else:
-            yield "PAIR-05" if call_id in seen else "PAIR-02", orphan
-
-
-def _tail(messages: Sequence[Message]) -> int:
-    """Give the message whose unanswered calls are an open tail: no user text follows them."""
-    for position in range(len(messages) - 1, -1, -1):
-        message = messages[position]
-        if message.role == "assistant":
-            return position
-        if any(block.kind != "result" for block in message.blocks):
-            break
-    return -1
-
-
-def _follows(messages: Sequence[Message], interaction: Interaction) -> bool:
-    """Say whether the result is in the run of results right behind the message of its call."""
-    result = interaction.result
-    assert result is not None
-    if result.message != interaction.call.message + 1:
-        return False
-    run = messages[result.message].blocks[: result.block]
-    return all(block.kind == "result" for block in run)
+def _problem(survey: Survey, breach: Breach, rule: Rule, *, strict: bool) -> Problem:
+    severity = rule.raised if strict and rule.raised else rule.severity
+    blocks = survey.messages[breach.place.message].blocks
+    call_id = blocks[breach.place.block].call_id if blocks else None  # a message may be empty
+    return Problem(rule.id, severity, breach.place, call_id, breach.detail)

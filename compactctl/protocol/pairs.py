@@ -6,11 +6,14 @@ a global table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.model import Block, Message
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.model import Block, Message
 
 
 class Place(msgspec.Struct, frozen=True, order=True, gc=False):

@@ -6,11 +6,14 @@ open it. A cut between closed turns can not part a call from its result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.model import Block, Message
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.model import Block, Message
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -1,0 +1,149 @@
+"""Many files in one run: ``compact ARCHIVE… -o OUT`` (CONTRACT §7).
+
+``plan`` turns what the command line names into jobs, ``task`` does one of them from end to end,
+``pool`` and ``cluster`` run tasks somewhere, ``drive`` keeps them busy and takes in what they
+report, ``manifest`` remembers it. Importing this imports none of them.
+"""
+
+# Names stay strings: a path and a URL are the same to most of this.
+# ruff: noqa: PTH112
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from compactctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compactctl.bulk.settings import Settings
+    from compactctl.pipeline import Result
+
+OPTIONS: Mapping[str, tuple[Any, Any]] = {
+    "jobs": (
+        Annotated[
+            int | None,
+            typer.Option(min=1, metavar="N", help="Bulk: files at a time. [one a core]"),
+        ],
+        None,
+    ),
+    "resume": (
+        Annotated[
+            bool,
+            typer.Option("--resume", help="Bulk: leave out what the manifest says is done."),
+        ],
+        False,
+    ),
+    "archive": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="DIR", help="Keep the originals in DIR, compressed, for `restore`."
+            ),
+        ],
+        None,
+    ),
+    "dry_run": (
+        Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what it would save.")],
+        False,
+    ),
+    "engine": (
+        Annotated[
+            Literal["local", "dask"],
+            typer.Option(help="Bulk: where the work is done, here or on a Dask cluster."),
+        ],
+        "local",
+    ),
+    "scheduler": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="ADDRESS", help="Bulk: the Dask scheduler, tcp://HOST:PORT."),
+        ],
+        None,
+    ),
+    "file_timeout": (
+        Annotated[
+            float,
+            typer.Option(min=0, metavar="SECONDS", help="Bulk: time for one file; 0 is no end."),
+        ],
+        600.0,
+    ),
+    "max_memory": (
+        Annotated[
+            int | None,
+            typer.Option(
+                min=0,
+                metavar="MB",
+                help="Bulk: address space of one local worker; 0 is no bound. "
+                "[what the machine has, shared out]",
+            ),
+        ],
+        None,
+    ),
+}
+"""What ``compact`` takes for bulk runs: name to (typer type, default)."""
+
+
+def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = False) -> bool:
+    """Say whether these FILEs and this ``-o`` make a bulk run and not one stage of a pipe.
+
+    Raises:
+        UsageError: standard input among several FILEs.
+
+    """
+    if len(sources) != 1 or dry_run:
+        if "-" in sources:
+            raise UsageError("standard input cannot be one of several FILEs, nor a dry run's")
+        return True
+    from compactctl.bulk.names import is_many, is_url  # noqa: PLC0415 (nearly free, but not quite)
+
+    if sources == ["-"]:
+        return False
+    if output is not None and (is_url(output) or output.endswith("/") or os.path.isdir(output)):
+        return True
+    return is_many(sources[0])
+
+
+def settings_from(
+    layers: tuple[str, ...],
+    options: Mapping[str, Mapping[str, Any]],
+    limits: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Settings:
+    """Make the settings of a run out of what the command line gave.
+
+    ``limits`` are the keyword arguments of ``pipeline.compact`` beside the layers' options.
+    """
+    from compactctl.bulk.settings import from_options  # noqa: PLC0415 (only for bulk runs)
+
+    return from_options(layers, options, limits, given)
+
+
+def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
+    """Compact all that ``sources`` name into the folder ``out``; give the exit code.
+
+    Raises:
+        UsageError: the command line cannot be carried out; nothing was started.
+        InputError: nothing to do, or the manifest cannot be written.
+
+    """
+    # Imported here, so that single-file compact imports none of it.
+    from compactctl.bulk.drive import run as drive  # noqa: PLC0415
+
+    return drive(sources, out, settings)
+
+
+def keep_original(folder: str, file: str, result: Result) -> None:
+    """Put what one stage has read into an archive, before it writes anything.
+
+    Raises:
+        InputError: the archive cannot be written, or the file has changed since it was read.
+
+    """
+    from compactctl.bulk.archive import keep_of_stage  # noqa: PLC0415 (only with --archive)
+
+    keep_of_stage(folder, file, result)

@@ -1,0 +1,181 @@
+"""Originals kept by their hash, and the way from a compacted file back to its own.
+
+``DIR/ab/abcd….gz`` is the file whose SHA-256 is ``abcd…``, packed with gzip: ``zcat`` gives it
+back. ``DIR/index/12/1234…-abcd…`` is empty; its name says that the file of hash ``1234…`` was made
+of that one. Both are written once, by any number of workers on any number of machines.
+"""
+
+# Names stay strings: a path and a URL are the same to most of this.
+# ruff: noqa: PTH118, PTH120
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import zlib
+from typing import TYPE_CHECKING
+
+from compactctl import unpack
+from compactctl.bulk import manifest, names, packing, store
+from compactctl.errors import CompactctlError, InputError
+from compactctl.reading import STANDARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compactctl.pipeline import Result
+
+_QUICK = 1
+"""The gzip level for what is packed already."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class NotRestoredError(CompactctlError):
+    """There is no original, or what there is does not match its hash."""
+
+
+def keep(folder: str, raw: bytes, made: Iterable[str | None]) -> None:
+    """Keep the original ``raw``, which the files of the hashes ``made`` come from.
+
+    Raises:
+        InputError: the archive cannot be written.
+
+    """
+    digest = hashlib.sha256(raw).hexdigest()
+    path = _object(folder, digest)
+    if not store.exists(path):
+        is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
+        store.put(path, packing.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
+    for key in made:
+        if key is not None and key != digest:
+            store.put(_entry(folder, key, digest), b"")
+
+
+def note_unchanged(folder: str, digest: str) -> None:
+    """Remember that a file is its own original, which needs no copy."""
+    store.put(_entry(folder, digest, digest), b"")
+
+
+def keep_of_stage(folder: str, file: str, result: Result) -> None:
+    """Keep what one stage has read of ``file``; see ``compactctl.bulk.keep_original``."""
+    lines = [entry.raw for entry in result.transcript.entries]
+    try:
+        raw = b"".join(lines) if file == STANDARD else store.read(file).raw
+        is_same = packing.lines_of(raw) == list(io.BytesIO(b"".join(lines)))
+    except store.ChangedError:
+        is_same = False
+    if not is_same:
+        raise InputError("changed since it was read; nothing was written", file=file)
+    made = hashlib.sha256(b"".join(result.written().chunks)).hexdigest()
+    if made == hashlib.sha256(raw).hexdigest():
+        note_unchanged(folder, made)
+    else:
+        keep(folder, raw, (made, (result.mark or {}).get("input_sha256")))
+
+
+def _object(folder: str, digest: str) -> str:
+    return names.join(folder, f"{digest[:2]}/{digest}.gz")
+
+
+def _entry(folder: str, key: str, digest: str) -> str:
+    return names.join(folder, f"index/{key[:2]}/{key}-{digest}")
+
+
+def original(folder: str, name: str, raw: bytes) -> bytes:
+    """Give the original of the compacted file ``name`` that holds ``raw``.
+
+    Raises:
+        NotRestoredError: none or several fit, or the one kept is damaged.
+
+    """
+    digest = _find(folder, name, raw)
+    if digest == hashlib.sha256(raw).hexdigest():
+        return raw
+    try:
+        kept = store.read(_object(folder, digest)).raw
+        found = gzip.decompress(kept)
+    except InputError:
+        raise NotRestoredError(
+            f"its original, {digest}, is not in {folder}; was it another --archive?", file=name
+        ) from None
+    except (OSError, EOFError, zlib.error):
+        raise NotRestoredError(f"its original, {digest}, is damaged", file=name) from None
+    if hashlib.sha256(found).hexdigest() != digest:
+        raise NotRestoredError(f"its original, {digest}, does not match its hash", file=name)
+    return found
+
+
+def _find(folder: str, name: str, raw: bytes) -> str:
+    """Find the hash of the original: by the manifest, by the index, by the compaction record."""
+    digest = hashlib.sha256(raw).hexdigest()
+    if by_manifest := _in_manifest(name, digest):
+        return by_manifest
+    for key in [digest, *_recorded(raw)]:
+        found = _index(folder, key)
+        if len(found) > 1:
+            raise NotRestoredError(
+                f"{len(found)} originals were compacted to these very bytes: {', '.join(found)}",
+                file=name,
+            )
+        if found:
+            return found[0]
+    raise NotRestoredError(f"no original of it is in {folder}", file=name)
+
+
+def _index(folder: str, key: str) -> list[str]:
+    if store.exists(_object(folder, key)):
+        return [key]
+    shelf = names.join(folder, f"index/{key[:2]}")
+    found = [entry.rpartition("-") for entry in store.list_folder(shelf)]
+    return sorted(digest for made, _, digest in found if made == key)
+
+
+def _in_manifest(name: str, digest: str) -> str | None:
+    """Ask the manifest above a file which source it was made of."""
+    if names.is_url(name) or name == "-":
+        return None
+    path = os.path.realpath(name)
+    folder = os.path.dirname(path)
+    while True:
+        tail = os.path.relpath(path, folder)
+        for line in reversed(_lines(os.path.join(folder, manifest.NAME))):
+            if line.output_sha256 == digest and _ends_with(line.output, tail):
+                return line.input_sha256
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def _lines(path: str) -> list[manifest.Line]:
+    try:
+        return list(manifest.lines(store.read_optional(path) or b""))
+    except InputError:  # somebody else's, which is not for us to read
+        return []
+
+
+def _ends_with(output: str | None, tail: str) -> bool:
+    return output is not None and f"/{output}".endswith(f"/{tail}")
+
+
+def _recorded(raw: bytes) -> list[str]:
+    """Give the hashes that compaction records in a file state as their input, newest first."""
+    found: list[str] = []
+    for line in packing.lines_of(raw):
+        if b'"input_sha256"' not in line:
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        # In the record itself or in one of its members, but never in what was said.
+        for holder in [record, *record.values()] if isinstance(record, dict) else []:
+            is_ours = isinstance(holder, dict) and not {"role", "content"} & holder.keys()
+            value = holder.get("input_sha256") if is_ours else None
+            if isinstance(value, str) and _HASH.fullmatch(value):
+                found.append(value)
+    return found[::-1]

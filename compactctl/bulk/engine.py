@@ -1,0 +1,132 @@
+"""Keep an engine busy, take in what it reports, and stop it when the user asks for that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+from compactctl.bulk.manifest import Line
+from compactctl.bulk.task import Job, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compactctl.bulk.cluster import Cluster
+    from compactctl.bulk.pool import Pool
+    from compactctl.bulk.settings import Settings
+
+    Engine: TypeAlias = Pool | Cluster
+
+_STDERR = 2
+_STOPPING = b"\ncompactctl: stopping when the files in hand are done; once more ends them\n"
+_TICK = 0.25
+"""Seconds between two looks at the clock while no task ends."""
+
+
+class Stop:
+    """How often the user has asked to stop, and by which signal."""
+
+    asked = 0
+    signal = 0
+
+    def __call__(self, number: int, _frame: object) -> None:
+        """Take a signal."""
+        self.asked += 1
+        self.signal = number
+        if self.asked == 1:
+            with suppress(OSError):
+                os.write(_STDERR, _STOPPING)  # print may be what the signal has interrupted
+
+    def at_once(self) -> bool:
+        """Say whether not even the files in hand are to be finished."""
+        return self.asked > 1
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Let SIGINT and SIGTERM ask for the end instead of making it."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # a caller's thread; signals are none of our business
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def start(settings: Settings) -> Engine:
+    """Start the engine that was asked for."""
+    if settings.engine == "dask":
+        from compactctl.bulk.cluster import Cluster  # noqa: PLC0415 (needs an extra)
+
+        assert settings.scheduler is not None
+        return Cluster(settings.recipe, settings.scheduler)
+    from compactctl.bulk.pool import Pool  # noqa: PLC0415 (only the engine that is asked for)
+
+    return Pool(settings.recipe, settings.workers(), settings.memory())
+
+
+def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator[Outcome]:
+    """Give what comes of the tasks, as it comes; hold no more of them than can be worked on.
+
+    A task that did not come to its end is suspected of having brought down its worker. Its files
+    run once more, each alone, when all others are done.
+    """
+    waiting: dict[Future[list[Outcome]], list[Job]] = {}
+    suspects: list[Job] = []
+    while True:
+        while not stop.asked and len(waiting) < engine.width() and (jobs := next(tasks, None)):
+            waiting[engine.submit(jobs)] = jobs
+        if not waiting or stop.at_once():
+            break
+        for future, jobs in _finished(engine, waiting):
+            blame = engine.release(future)
+            if _error(future) is None:
+                yield from future.result()
+            elif blame is not None:
+                yield from (_failed(job, blame) for job in jobs)
+            else:
+                suspects += jobs
+    for job in suspects:
+        if stop.asked:
+            break
+        yield from _alone(engine, job, stop)
+
+
+def _error(future: Future[list[Outcome]]) -> BaseException | None:
+    """Say why a task did not come to its end; a cluster that is lost cancels its tasks."""
+    return CancelledError() if future.cancelled() else future.exception()
+
+
+def _finished(
+    engine: Engine, waiting: dict[Future[list[Outcome]], list[Job]]
+) -> Iterator[tuple[Future[list[Outcome]], list[Job]]]:
+    """Give the tasks that have ended, after a moment at most."""
+    done, _ = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+    engine.end_overdue()
+    for future in done:
+        yield future, waiting.pop(future)
+
+
+def _alone(engine: Engine, job: Job, stop: Stop) -> Iterator[Outcome]:
+    future = engine.submit([job])
+    waiting = {future: [job]}
+    while waiting and not stop.at_once():
+        for _ in _finished(engine, waiting):
+            blame = engine.release(future)
+            error = _error(future)
+            if error is None:
+                yield from future.result()
+            else:
+                yield _failed(job, blame or engine.describe(error))
+
+
+def _failed(job: Job, why: str) -> Outcome:
+    return Outcome(Line(job.source, None, "failed", error=why), job.size)

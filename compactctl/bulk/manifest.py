@@ -1,0 +1,190 @@
+"""The manifest: a line for each file that was looked at, and the memory of an interrupted run.
+
+Lines are only appended, and the last one of a source wins. Only the driver writes.
+"""
+
+# Names stay strings: a path and a URL are the same to most of this.
+# ruff: noqa: PTH103, PTH118
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from compactctl import jsonio
+from compactctl.bulk import names, store
+from compactctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "manifest.jsonl"
+
+Status = Literal["done", "unchanged", "skipped", "failed"]
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """What became of one file (CONTRACT §11); hashes are of the files as they are stored."""
+
+    source: str
+    output: str | None
+    status: Status
+    input_sha256: str | None = None
+    output_sha256: str | None = None
+    format: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    layers: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+
+def encode(line: Line) -> bytes:
+    """Write one line; names that are no Unicode leave as escapes."""
+    return jsonio.dump(msgspec.structs.asdict(line)) + b"\n"
+
+
+def _decode(raw: bytes) -> Line | None:
+    """Read one line; None for what a killed run left of its last one."""
+    try:
+        return msgspec.convert(jsonio.parse(raw), Line)
+    except (jsonio.NotJsonError, msgspec.ValidationError):
+        return None
+
+
+def lines(data: bytes) -> Iterator[Line]:
+    """Give the lines of a manifest, oldest first."""
+    return filter(None, map(_decode, data.split(b"\n")))
+
+
+def is_manifest(head: bytes) -> bool:
+    """Say whether a file that starts with ``head`` is a manifest and no transcript."""
+    first: Any = None
+    try:
+        first = jsonio.parse(head.partition(b"\n")[0])
+    except jsonio.NotJsonError:
+        return False
+    return isinstance(first, dict) and {"source", "output", "status"} <= first.keys()
+
+
+def last_lines(out: str) -> dict[str, Line]:
+    """Give the last line of each source in the manifest of ``out``."""
+    path = names.join(out, NAME)
+    data = store.read_optional(path)
+    return {line.source: line for line in lines(data)} if data else {}
+
+
+class Local:
+    """Appends to a manifest on a disk, which one run has to itself."""
+
+    def __init__(self, out: str) -> None:
+        """Open it, and make sure that no other run is writing to ``out``."""
+        self._path = os.path.join(out, NAME)
+        try:
+            os.makedirs(out, exist_ok=True)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._handle = os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=self._path) from None
+        self._lock(out)
+        size = os.fstat(self._handle).st_size
+        if size and os.pread(self._handle, 1, size - 1) != b"\n":
+            self._append(b"\n")  # a run was killed in the middle of a line
+
+    def _lock(self, out: str) -> None:
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another run is writing to {out}; wait for it to end") from None
+        except OSError:
+            pass  # a network disk without locks
+
+    def append(self, line: Line) -> None:
+        """Write a line, in one piece."""
+        self._append(encode(line))
+
+    def _append(self, raw: bytes) -> None:
+        size = os.fstat(self._handle).st_size
+        try:
+            written = os.write(self._handle, raw)
+            if written < len(raw):
+                os.write(self._handle, raw[written:])
+        except OSError as error:
+            os.ftruncate(self._handle, size)
+            raise InputError(
+                f"cannot be written: {error.strerror}; mend that and run again with --resume",
+                file=self._path,
+            ) from None
+
+    def close(self) -> None:
+        """Let go of it, safe on the disk."""
+        try:
+            os.fsync(self._handle)
+        finally:
+            os.close(self._handle)
+
+
+class Remote:
+    """Keeps a manifest where nothing can be appended: put as a whole, now and then.
+
+    What a kill loses is repeated by the next run, to the same bytes.
+    """
+
+    _OFTEN = 5.0
+    """Seconds between two puts, and a put takes at most a tenth of the time."""
+
+    def __init__(self, out: str) -> None:
+        """Take over the lines that are there."""
+        self._path = names.join(out, NAME)
+        self._data = bytearray(store.read_optional(self._path) or b"")
+        self._next = time.monotonic() + self._OFTEN
+        self._new = False
+
+    def append(self, line: Line) -> None:
+        """Take in a line."""
+        self._data += encode(line)
+        self._new = True
+        if time.monotonic() >= self._next:
+            self._put()
+
+    def _put(self) -> None:
+        start = time.monotonic()
+        store.put(self._path, bytes(self._data))
+        self._new = False
+        now = time.monotonic()
+        self._next = now + max(self._OFTEN, 10 * (now - start))
+
+    def close(self) -> None:
+        """Put what is new."""
+        if self._new:
+            self._put()
+
+
+class Nowhere:
+    """Keeps nothing: for a dry run, and for files that are changed in place."""
+
+    def append(self, line: Line) -> None:
+        """Forget it."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+Writer = Local | Remote | Nowhere
+
+
+def writer(out: str | None) -> Writer:
+    """Open the manifest of ``out``.
+
+    Raises:
+        UsageError: another run has it.
+        InputError: it cannot be written.
+
+    """
+    if out is None:
+        return Nowhere()
+    return Remote(out) if names.is_url(out) else Local(out)

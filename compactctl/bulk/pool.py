@@ -1,0 +1,138 @@
+"""Run tasks in processes of this machine, so that no file can stop the others.
+
+Each worker is a ``concurrent.futures`` pool of one process. So when a process dies or is ended
+there is no doubt which file it was at, and none of the other files is lost with it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from compactctl.bulk import limits, task
+from compactctl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.bulk.settings import Recipe
+
+GROUP = False
+"""Whether several small files should make one task: here a task costs a tenth of a ms."""
+
+PRELOAD = "COMPACTCTL_BULK_PRELOAD"
+"""Tells ``preload``, in the process that workers are forked from, which tokenizer they need."""
+
+_GRACE = 5.0
+"""Seconds that a worker has to end an overdue file itself; then it is ended."""
+
+
+class _Worker(msgspec.Struct, frozen=True):
+    executor: ProcessPoolExecutor
+    pid: Future[int]
+
+
+class _Busy(msgspec.Struct):
+    worker: _Worker
+    until: float
+    is_overdue: bool = False
+
+
+class Pool:
+    """Workers that are started when there is something to do and kept for the next task."""
+
+    def __init__(self, recipe: Recipe, workers: int, memory: int) -> None:
+        """Start nothing yet; ``memory`` bounds the address space of a worker, in bytes."""
+        self._recipe = recipe
+        self._workers = workers
+        self._memory = memory
+        self._idle: list[_Worker] = []
+        self._busy: dict[Future[list[task.Outcome]], _Busy] = {}
+        methods = multiprocessing.get_all_start_methods()
+        # Never fork: this process has threads.
+        method = "forkserver" if "forkserver" in methods else "spawn"
+        self._context = multiprocessing.get_context(method)
+        self._context.set_forkserver_preload(["compactctl.bulk.preload"])
+
+    def width(self) -> int:
+        """Give the number of tasks that can run at a time."""
+        return self._workers
+
+    def submit(self, jobs: Sequence[task.Job]) -> Future[list[task.Outcome]]:
+        """Give a task to an idle worker, or to a new one."""
+        while True:
+            worker = self._idle.pop() if self._idle else self._start()
+            try:
+                future = worker.executor.submit(task.run_batch, self._recipe, jobs)
+                break
+            except BrokenProcessPool:  # it died while it had nothing to do
+                worker.executor.shutdown(wait=False)
+        allowed = self._recipe.timeout * len(jobs) + _GRACE
+        until = time.monotonic() + allowed if self._recipe.timeout else float("inf")
+        self._busy[future] = _Busy(worker, until)
+        return future
+
+    def _start(self) -> _Worker:
+        # Starting this one, which comes first, would end the blocking of signals.
+        resource_tracker.ensure_running()
+        # Ctrl-C reaches the whole group, also a process that has not yet come to ignoring it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ[PRELOAD] = self._recipe.tokenizer
+        try:
+            executor = ProcessPoolExecutor(
+                1, self._context, initializer=limits.begin_worker, initargs=(self._memory,)
+            )
+            return _Worker(executor, executor.submit(os.getpid))
+        except (OSError, EOFError) as error:
+            raise InputError(f"no worker can be started ({type(error).__name__})") from None
+        finally:
+            del os.environ[PRELOAD]
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def end_overdue(self) -> None:
+        """End the workers that should have given up their file themselves and have not."""
+        now = time.monotonic()
+        for busy in self._busy.values():
+            if now > busy.until and not busy.is_overdue:
+                busy.is_overdue = True
+                _kill(busy.worker)
+
+    def release(self, future: Future[list[task.Outcome]]) -> str | None:
+        """Take the worker back; say why the file is to blame if the worker had to be ended."""
+        busy = self._busy.pop(future)
+        if isinstance(future.exception(), BrokenProcessPool):
+            busy.worker.executor.shutdown(wait=False)
+        else:
+            self._idle.append(busy.worker)
+        if busy.is_overdue:
+            return f"took longer than {self._recipe.timeout:g} s; give it more with --file-timeout"
+        return None
+
+    def close(self, *, now: bool = False) -> None:
+        """End all workers, when they have finished or at once."""
+        workers = [*self._idle, *(busy.worker for busy in self._busy.values())]
+        for worker in workers if now else ():
+            _kill(worker)
+        for worker in workers:
+            worker.executor.shutdown(wait=True, cancel_futures=True)
+
+    def describe(self, error: BaseException) -> str:
+        """Say why a task that ran alone came to nothing."""
+        if isinstance(error, BrokenProcessPool):
+            return "its worker died twice (out of memory? see --max-memory), the second time alone"
+        return f"its worker failed: {type(error).__name__}"
+
+
+def _kill(worker: _Worker) -> None:
+    if worker.pid.done() and worker.pid.exception() is None:
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid.result(), signal.SIGKILL)

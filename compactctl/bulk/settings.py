@@ -1,0 +1,103 @@
+"""What a bulk run was asked to do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from compactctl._version import __version__
+from compactctl.bulk import names
+from compactctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LEAST = 1 << 30
+"""Bytes of address space: a worker with both tokenizers loaded reserves half of it."""
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What is done to each file; travels to the workers with every task.
+
+    ``limits`` are the keyword arguments of ``pipeline.compact`` beside the layers' options.
+    """
+
+    layers: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    limits: Mapping[str, Any]
+    tokenizer: str = "o200k_base"
+    format: str | None = None
+    archive: str | None = None
+    report: str | None = None
+    dry_run: bool = False
+    timeout: float = 0
+    version: str = __version__
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How the run goes about it."""
+
+    recipe: Recipe
+    jobs: int | None = None
+    resume: bool = False
+    in_place: bool = False
+    engine: Literal["local", "dask"] = "local"
+    scheduler: str | None = None
+    max_memory: int | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+    def workers(self) -> int:
+        """Give the number of local workers."""
+        return self.jobs or _cores()
+
+    def memory(self) -> int:
+        """Give the bytes of address space of one worker, 0 for no bound.
+
+        Unless it was given, all workers together may fill what the machine has.
+        """
+        if self.max_memory is not None:
+            return self.max_memory << 20
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return max(machine // self.workers(), _LEAST)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use, which a container makes fewer than there are."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
+
+
+def from_options(
+    layers: tuple[str, ...],
+    options: Mapping[str, Mapping[str, Any]],
+    limits: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Settings:
+    """Make the settings out of what the command line gave.
+
+    Raises:
+        UsageError: the options contradict one another.
+
+    """
+    if given["engine"] == "dask" and not given["scheduler"]:
+        raise UsageError("--engine dask needs the cluster's address: --scheduler tcp://HOST:PORT")
+    if given["scheduler"] and given["engine"] != "dask":
+        raise UsageError("--scheduler goes with --engine dask")
+    recipe = Recipe(
+        layers=layers,
+        options=options,
+        limits=limits,
+        tokenizer=given["tokenizer"],
+        format=given["format"],
+        archive=given["archive"] and names.absolute(given["archive"]),
+        report=given["report"] and names.absolute(given["report"]),
+        dry_run=given["dry_run"],
+        timeout=given["file_timeout"],
+    )
+    keys = ("jobs", "resume", "in_place", "engine", "scheduler", "max_memory", "quiet", "verbose")
+    return Settings(recipe, **{key: given[key] for key in keys})

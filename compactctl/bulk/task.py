@@ -1,0 +1,211 @@
+"""What is done to one file, from end to end: the same in this process, a pool or a cluster.
+
+A task reads its file, writes what it makes of it and gives back a line for the manifest, nothing
+more. Done twice, or by two at once, it comes to the same. Whatever goes wrong is that line's error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl import pipeline, report, transcript
+from compactctl._version import __version__
+from compactctl.atomic import back_up
+from compactctl.bulk import archive, limits, packing, store
+from compactctl.bulk.manifest import Line
+from compactctl.errors import CompactctlError, InputError
+from compactctl.tokens import count_view, load_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.bulk.settings import Recipe
+    from compactctl.rewrite import Written
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """A file to be done.
+
+    ``source`` and ``output`` are what people are told, ``path`` and ``target`` where it is from
+    any working directory. ``root`` is the folder that it was found in, None if it was named.
+    ``previous`` is what an earlier run, which is being resumed, made of it. ``fault`` is why
+    there is nothing to be read.
+    """
+
+    source: str
+    path: str
+    root: str | None
+    output: str | None
+    target: str | None
+    size: int
+    in_place: bool = False
+    previous: Line | None = None
+    fault: str | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """A line for the manifest; ``is_new`` is false when it stands there already."""
+
+    line: Line
+    size: int
+    is_new: bool = True
+
+
+class _SkipError(Exception):
+    """The file is not to be compacted, and that is nobody's mistake."""
+
+
+def run_batch(recipe: Recipe, jobs: Sequence[Job]) -> list[Outcome]:
+    """Do some files, one after another.
+
+    Raises:
+        RuntimeError: this is another version, which may give other bytes.
+
+    """
+    if recipe.version != __version__:
+        raise RuntimeError(f"the driver is compactctl {recipe.version}, the worker {__version__}")
+    return [run(recipe, job) for job in jobs]
+
+
+def run(recipe: Recipe, job: Job) -> Outcome:
+    """Do one file."""
+    start = time.monotonic()
+    facts: dict[str, Any] = {}
+    try:
+        with limits.deadline(recipe.timeout):
+            if _do(recipe, job, facts):
+                assert job.previous is not None
+                return Outcome(job.previous, job.size, is_new=False)
+    except _SkipError as reason:
+        facts |= {"status": "skipped", "error": str(reason)}
+    except (Exception, limits.OverdueError) as error:  # noqa: BLE001 (a bad file fails alone)
+        facts |= {"status": "failed", "error": _said(error, recipe)}
+    if facts["status"] in {"skipped", "failed"}:
+        facts["output_sha256"] = None
+    wrote = None if facts["status"] in {"skipped", "failed"} else job.output
+    seconds = round(time.monotonic() - start, 3)
+    return Outcome(Line(source=job.source, output=wrote, seconds=seconds, **facts), job.size)
+
+
+def _said(error: BaseException, recipe: Recipe) -> str:
+    """Give one line without content."""
+    if isinstance(error, CompactctlError):
+        return error.what if error.line is None else f"line {error.line}: {error.what}"
+    if isinstance(error, limits.OverdueError):
+        return f"took longer than {recipe.timeout:g} s; give it more with --file-timeout"
+    if isinstance(error, MemoryError):
+        return "needs more memory than it may have; give it more with --max-memory"
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    assert place is not None  # it was raised
+    file = Path(place.tb_frame.f_code.co_filename).name
+    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"
+
+
+def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
+    """Read, compact, write; a file that is written to meanwhile is read once more.
+
+    True when an earlier run has done it.
+    """
+    if job.fault is not None:
+        raise InputError(job.fault)
+    for _ in range(2):
+        facts.clear()
+        try:
+            source = store.read(job.path, job.root)
+            facts["input_sha256"] = hashlib.sha256(source.raw).hexdigest()
+            if _was_done(job, facts["input_sha256"]):
+                return True
+            _compact(recipe, job, source, facts)
+        except store.ChangedError:
+            continue
+        except store.LinkError:
+            raise _SkipError("a symbolic link; name what it points to") from None
+        return False
+    facts.clear()  # so that --resume takes it up again
+    raise _SkipError("something is writing to it; run again with --resume when it is at rest")
+
+
+def _was_done(job: Job, digest: str) -> bool:
+    previous = job.previous
+    if previous is None or previous.status == "failed" or previous.input_sha256 != digest:
+        return False
+    return previous.status == "skipped" or (
+        job.target is not None and store.sha256(job.target) == previous.output_sha256
+    )
+
+
+def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, Any]) -> None:
+    start = time.monotonic()
+    lines = packing.lines_of(source.raw)
+    try:
+        found = transcript.load(lines, job.source, recipe.format)
+    except InputError as error:
+        raise _SkipError(error.what) from None
+    facts["format"] = found.format.__name__.rpartition(".")[2].replace("_", "-")
+    counter = load_counter(recipe.tokenizer)
+    result = pipeline.compact(found, recipe.layers, recipe.options, counter, **recipe.limits)
+    steps = result.steps
+    before = steps[0].tokens_before if steps else count_view(counter, found.messages)
+    facts["tokens_before"] = before
+    facts["tokens_after"] = steps[-1].tokens_after if steps else before
+    facts["layers"] = tuple(step.layer for step in steps)
+    written = result.written() if steps else None
+    data = _bytes(source.raw, lines, written)
+    facts["status"] = "unchanged" if data is source.raw else "done"
+    facts["output_sha256"] = hashlib.sha256(data).hexdigest()
+    if not store.is_as_read(job.path, source):
+        raise store.ChangedError
+    if not recipe.dry_run:
+        made = (facts["output_sha256"], (result.mark or {}).get("input_sha256"))
+        _publish(recipe, job, source, data, made)
+    if recipe.report:
+        entry = report.record("compact", result, written, counter.name, time.monotonic() - start)
+        report.append(recipe.report, entry)
+
+
+def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
+    """Give what is to be written: the very bytes of the source if nothing in them changed."""
+    if written is None:
+        return raw
+    data = b"".join(written.chunks)
+    return raw if data == b"".join(lines) else packing.pack_like(raw, data)
+
+
+def _publish(
+    recipe: Recipe, job: Job, source: store.Source, data: bytes, made: tuple[str, str | None]
+) -> None:
+    """Write the result, but the original into the archive first, under the hashes ``made``."""
+    if recipe.archive is not None:
+        if data is source.raw:
+            archive.note_unchanged(recipe.archive, made[0])
+        else:
+            archive.keep(recipe.archive, source.raw, made)
+    if job.in_place:
+        if data is not source.raw:
+            _replace(job.path, source, data)
+    elif job.target is not None:
+        # As private as the source, and never less than a transcript should be.
+        store.put(job.target, data, source.mode & 0o600 | 0o400)
+
+
+def _replace(name: str, source: store.Source, data: bytes) -> None:
+    """Put the result in the place of the source, which stays as NAME.bak."""
+    path = Path(os.path.realpath(name))
+    backup = path.with_name(f"{path.name}.bak")
+    try:
+        # A run that was killed between these two steps left the backup that is needed.
+        if not backup.exists() or backup.read_bytes() != source.raw:
+            back_up(path, source.raw)
+    except OSError as error:
+        raise InputError(f"cannot be backed up: {error.strerror}") from None
+    if not store.is_as_read(name, source):
+        raise store.ChangedError
+    store.put(str(path), data, source.mode)

@@ -1,0 +1,56 @@
+"""``restore``: give back the original of a compacted transcript."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from compactctl import files
+from compactctl.bulk import archive, store
+from compactctl.commands.common import (  # noqa: TC001 (typer reads the annotations)
+    InPlaceOption,
+    OutputOption,
+    QuietOption,
+)
+from compactctl.console import say
+from compactctl.errors import InputError
+
+EXAMPLE = "compactctl restore small/session.jsonl --archive originals -o session.jsonl"
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The compacted transcript.")],
+    archive_folder: Annotated[
+        str,
+        typer.Option("--archive", metavar="DIR", help="Where `compact --archive` kept originals."),
+    ],
+    output: OutputOption = None,
+    in_place: InPlaceOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Give back what FILE was compacted from, byte for byte; exit 1 if that is not to be had."""
+    if not in_place:
+        files.target(output, file, in_place=False)  # refused before any work is done
+    raw = _read(file)
+    original = archive.original(archive_folder, file, raw)
+    done = files.write([original], output, file, in_place=in_place, original=[raw])
+    if not quiet:
+        say(f"restore: {len(original):,} bytes, verified by their SHA-256")
+        if not done:
+            say("nothing written (a dry run); -o FILE writes it, -o - prints it")
+
+
+restore.__doc__ = f"{restore.__doc__}\n\nExample:\n\n    {EXAMPLE}"
+
+
+def _read(file: str) -> bytes:
+    if file == files.STANDARD:
+        return b"".join(files.read_lines(file))
+    try:
+        return store.read(file).raw
+    except InputError as error:
+        error.file = file
+        raise
+    except store.ChangedError:
+        raise InputError("something is writing to it; try again", file=file) from None

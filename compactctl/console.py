@@ -1,0 +1,42 @@
+"""The standard streams: lines for people on standard error, and streams that are not there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from compactctl.durable.escape import escape_terminal
+
+
+def say(text: str) -> None:
+    """Write one line to standard error, in UTF-8 whatever the locale.
+
+    Text from a transcript cannot steer the terminal. A standard error that is closed or full
+    loses the line and nothing else: the transcript matters more than what is said about it.
+    """
+    if sys.stderr is None:  # started with 2>&-
+        return
+    try:
+        sys.stderr.buffer.write(escape_terminal(text).encode("utf-8", "backslashreplace") + b"\n")
+        sys.stderr.buffer.flush()
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO | None) -> None:
+    """Let go of a stream that refused: Python would try again at exit, and complain."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def occupy() -> None:
+    """Give the numbers of closed standard streams to /dev/null.
+
+    Else the next file opened would get one, and what a library prints would land in it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

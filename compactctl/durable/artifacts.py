@@ -1,0 +1,116 @@
+"""Store the full text of what a layer cuts, once, under a name made from its content.
+
+An artifact lies in ``<root>/<session>/tool-results/<name>`` and is named by a pointer that
+``resolve`` and ``show`` accept. It is written before anything is cut, synced, readable by its owner
+alone, and never overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+
+from compactctl.errors import InputError
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+SHORT = 16
+"""Hex digits of the digest that name an artifact; another content of the same start gets all."""
+
+
+def session_name(name: str) -> str:
+    """Give a session name that a pointer can hold; one that cannot is replaced by its digest."""
+    if _SESSION.fullmatch(name):
+        return name
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class ArtifactStore:
+    """A folder of artifacts of one session."""
+
+    def __init__(self, root: str, session: str) -> None:
+        """Nothing is made until the first :meth:`put`."""
+        self.root = root
+        self.session = session_name(session)
+
+    def put(self, text: str) -> str:
+        """Store ``text`` as UTF-8 and give its pointer; the same text is stored once.
+
+        Raises:
+            InputError: the folder cannot be written, or what lies there is not ours.
+
+        """
+        content = text.encode("utf-8", "replace")
+        digest = hashlib.sha256(content).hexdigest()
+        try:
+            folder = self._folder()
+            try:
+                name = next(
+                    name
+                    for name in (f"{digest[:SHORT]}.txt", f"{digest}.txt")
+                    if _put(folder, name, content)
+                )
+            finally:
+                os.close(folder)
+        except StopIteration:
+            raise InputError("an artifact of this name holds something else", file=self.root) from None
+        except OSError as error:
+            raise InputError(f"artifacts cannot be stored: {error.strerror}", file=self.root) from None
+        return f"artifact:{self.session}:{name}:{digest[:12]}"
+
+    def _folder(self) -> int:
+        """Open the folder, step by step and through no link below the root; make what is missing."""
+        Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for name in (self.session, "tool-results"):
+            try:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=folder)
+                below = os.open(name, _FOLDER, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = below
+        return folder
+
+
+def _put(folder: int, name: str, content: bytes) -> bool:
+    """Make the file ``name``; False when it is there with another content.
+
+    It appears whole: the bytes are on the disk before the name is.
+    """
+    if _holds(folder, name, content):
+        return True
+    temporary = f".{name}.{os.urandom(4).hex()}"
+    handle = os.open(temporary, _NEW, 0o600, dir_fd=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        try:
+            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError:
+            return _holds(folder, name, content)
+    finally:
+        os.unlink(temporary, dir_fd=folder)
+    os.fsync(folder)
+    return True
+
+
+def _holds(folder: int, name: str, content: bytes) -> bool:
+    """Say whether the regular file ``name`` is there with this very content."""
+    try:
+        handle = os.open(name, _OLD, dir_fd=folder)
+    except OSError:
+        return False
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return False
+        return file.read(len(content) + 1) == content

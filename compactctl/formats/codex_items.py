@@ -1,0 +1,283 @@
+"""The items of the Responses API as Codex writes them: decode, edit, make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from compactctl.formats import openai_content as forms
+from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from compactctl.model import Role
+
+Side = Literal["system", "user", "assistant", "result"]
+
+TOOLS = -1
+"""The ``at`` of the piece that stands for the tools that a tool search found."""
+
+_MESSAGES = frozenset({"message", "agent_message"})
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+_SIDES: dict[str, Side] = {
+    "agent_message": "user",
+    "reasoning": "assistant",
+    "web_search_call": "assistant",
+    "image_generation_call": "assistant",
+    # A summary that only the provider can read: no layer lets go of a system block.
+    "compaction": "system",
+    "compaction_summary": "system",
+    "context_compaction": "system",
+    **dict.fromkeys(_CALLS, "assistant"),
+    **dict.fromkeys(_OUTPUTS, "result"),
+}
+_ROLES: dict[str, Side] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+}
+_SUMMARY = "Another language model started to solve this problem and produced a summary"
+_HARNESS = (
+    ("<environment_context>", "</environment_context>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("# agents.md instructions", "</instructions>"),
+    ("<turn_aborted>", "</turn_aborted>"),
+    ("<skill>", "</skill>"),
+    ("<user_shell_command>", "</user_shell_command>"),
+    ("<subagent_notification>", "</subagent_notification>"),
+)
+"""How texts begin and end that Codex puts in by itself (its ``contextual_user_message.rs``)."""
+
+
+class Item(msgspec.Struct, gc=False):
+    """The members of an item that the view needs; any other is skipped unread."""
+
+    type: Any = None
+    role: Any = None
+    content: Any = None
+    name: Any = None
+    arguments: Any = None
+    input: Any = None
+    action: Any = None
+    execution: Any = None
+    call_id: Any = None
+    output: Any = None
+    tools: Any = None
+    summary: Any = None
+    read_path: Any = msgspec.field(default=None, name="_read_path")
+
+
+def is_item(record: dict[str, Any]) -> bool:
+    """Tell a bare item; a message must hold what only the Responses API calls so."""
+    kind = record.get("type") if "schema_version" not in record else None
+    if kind == "message":
+        parts = forms.parts(record.get("content"))
+        return any(isinstance(p, dict) and p.get("type") in forms.RESPONSES for p in parts)
+    if kind == "reasoning":
+        return "summary" in record
+    known = isinstance(kind, str) and kind in _CALLS | _OUTPUTS
+    return known and ("call_id" in record or "action" in record)
+
+
+def side(item: Item) -> Side | None:
+    """Say whose an item is, None for one that the model is never sent."""
+    if item.type == "message":
+        return _ROLES.get(item.role) if isinstance(item.role, str) else None
+    if not isinstance(item.type, str):
+        return None
+    return "assistant" if _is_served(item) else _SIDES.get(item.type)
+
+
+def _is_served(item: Item) -> bool:
+    """Spot a search for tools that the provider made itself: no output answers a call of its."""
+    served = item.execution == "server" or not isinstance(item.call_id, str)
+    return served and item.type in {"tool_search_call", "tool_search_output", "local_shell_call"}
+
+
+def is_seen(raw: Any) -> bool:
+    """Say whether a parsed item has blocks in the view."""
+    return isinstance(raw, dict) and bool(parts_of(raw)) and side(read(raw)) is not None
+
+
+def read(raw: dict[str, Any]) -> Item:
+    """Read an item that stands inside a record."""
+    return msgspec.convert(raw, Item)
+
+
+def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
+    """Read the blocks of an item that has a side; ``at`` is the place of the first."""
+    kind = item.type
+    if kind in _MESSAGES:
+        found = forms.pieces(item.content, entry, at)
+        return [_flagged(block) for block in found] if item.role == "user" else found
+    if kind == "reasoning":
+        return [Block("thinking", _thought(item), entry=entry, at=at)]
+    if not _is_served(item):
+        call_id = forms.identifier(item.call_id)
+        if kind in _CALLS:
+            name, arguments = _call(item)
+            return [Block("call", arguments, call_id, name, entry=entry, at=at, cwd=cwd)]
+        if kind in _OUTPUTS:
+            content, failed = _output(item, entry)
+            path = forms.identifier(item.read_path)
+            return [
+                Block(
+                    "result",
+                    call_id=call_id,
+                    content=content,
+                    failed=failed,
+                    entry=entry,
+                    at=at,
+                    path=path,
+                )
+            ]
+    return [Block("other", _tools(item), name=kind, entry=entry, at=at)]
+
+
+def _flagged(block: Block) -> Block:
+    """Mark what Codex wrote, so that it is not taken for a request of the user."""
+    if block.kind != "text":
+        return block
+    if block.text.startswith(_SUMMARY):
+        return msgspec.structs.replace(block, meta=True, name="summary")
+    start = block.text[:40].lstrip().lower()
+    for opening, closing in _HARNESS:
+        if start.startswith(opening) and block.text[-40:].rstrip().lower().endswith(closing):
+            return msgspec.structs.replace(block, meta=True)
+    return block
+
+
+def _thought(item: Item) -> str:
+    """Give what is readable of a reasoning; mostly it is encrypted and nothing is."""
+    told = [*forms.pieces(item.summary, 0), *forms.pieces(item.content, 0)]
+    return "\n".join(piece.text for piece in told)
+
+
+def _call(item: Item) -> tuple[str, str]:
+    """Give the name of a call and its arguments as JSON text."""
+    if item.type == "custom_tool_call":
+        return forms.string(item.name), forms.freely(item.input)
+    if item.type == "local_shell_call":
+        return "local_shell", forms.called(item.action)
+    name = "tool_search" if item.type == "tool_search_call" else forms.string(item.name)
+    return name, forms.called(item.arguments)
+
+
+def _output(item: Item, entry: int) -> tuple[tuple[Block, ...], bool]:
+    """Give the pieces of an output, and whether its call failed."""
+    wrapped = _unwrap(item.output)
+    told = forms.pieces(wrapped["output"] if wrapped else item.output, entry)
+    failed = (
+        forms.exit_code(wrapped) != 0 if wrapped else any(forms.failed(p.text) for p in told[:1])
+    )
+    if item.tools:
+        told.append(Block("other", _tools(item), name="tools", entry=entry, at=TOOLS))
+    return tuple(told), failed
+
+
+def _unwrap(output: Any) -> dict[str, Any] | None:
+    """Read the form of old versions, a JSON text with the output and its exit code in it."""
+    if not isinstance(output, str) or not output.startswith("{") or '"metadata"' not in output:
+        return None
+    given = forms.load(output)
+    fits = isinstance(given.get("output"), str) and isinstance(given.get("metadata"), dict)
+    return given if fits else None
+
+
+def _tools(item: Item) -> str:
+    return forms.spell(item.tools) if item.tools else ""
+
+
+def parts_of(raw: Any) -> list[Any]:
+    """Give the parts of a parsed item: those of a message, else the item itself."""
+    if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
+        return forms.parts(raw.get("content"))
+    return [raw]
+
+
+def with_parts(raw: Any, edited: list[Any]) -> Any:
+    """Give the item with other parts."""
+    if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
+        kind = "output_text" if raw.get("role") == "assistant" else "input_text"
+        return raw | {"content": forms.content(edited, kind, raw.get("content"))}
+    return edited[0]
+
+
+def edit(part: Any, block: Block) -> Any:
+    """Give a part with what ``block`` says; every other member stays."""
+    if block.kind == "call":
+        return _edit_call(part, block)
+    if block.kind == "result":
+        return _edit_result(part, block)
+    return forms.edit(part, block)
+
+
+def _edit_call(raw: dict[str, Any], block: Block) -> dict[str, Any]:
+    new = raw if raw.get("call_id") == block.call_id else raw | {"call_id": block.call_id}
+    if _call(read(raw))[1] == block.text:
+        return new
+    if raw["type"] == "custom_tool_call":
+        return new | {"input": forms.free_text(block)}
+    return new | {"arguments": block.text}
+
+
+def _edit_result(raw: dict[str, Any], block: Block) -> dict[str, Any]:
+    new = raw if raw.get("call_id") == block.call_id else raw | {"call_id": block.call_id}
+    pieces = tuple(piece for piece in block.content if piece.at != TOOLS)
+    if len(pieces) == len(block.content) and raw.get("tools"):
+        new = new | {"tools": []}
+    if not pieces and "output" not in raw:
+        return new
+    old = raw.get("output")
+    wrapped = _unwrap(old)
+    if wrapped is None:
+        return new | {"output": forms.edit_output(old, pieces, "input_text")}
+    told = forms.edit_output(wrapped["output"], pieces, "input_text")
+    if not isinstance(told, str):
+        return new | {"output": told}
+    return (
+        new
+        if told == wrapped["output"]
+        else new | {"output": forms.spell(wrapped | {"output": told})}
+    )
+
+
+def said(role: str, content: list[Any]) -> dict[str, Any]:
+    """Write a message."""
+    return {"type": "message", "role": role, "content": content}
+
+
+def made(role: Role, new: list[Block]) -> list[dict[str, Any]]:
+    """Write blocks that no line holds yet; texts that follow one another are one message."""
+    written: list[dict[str, Any]] = []
+    open_message = False
+    for block in new:
+        if block.kind in {"call", "result", "thinking"}:
+            written.append(_made(block))
+            open_message = False
+            continue
+        kind = "output_text" if role == "assistant" else "input_text"
+        part = {"type": kind, "text": block.text}
+        if open_message:
+            written[-1]["content"].append(part)
+        else:
+            written.append(said("developer" if role == "system" else role, [part]))
+        open_message = True
+    return written
+
+
+def _made(block: Block) -> dict[str, Any]:
+    if block.kind == "thinking":
+        told = [{"type": "summary_text", "text": block.text}] if block.text else []
+        return {"type": "reasoning", "summary": told}
+    if block.kind == "call":
+        call = {"type": "function_call", "name": block.name, "arguments": block.text or "{}"}
+        return call | {"call_id": block.call_id}
+    item = {"type": "function_call_output", "call_id": block.call_id}
+    output = forms.content([piece.text for piece in block.content], "input_text")
+    if block.failed and isinstance(output, str):  # there is no flag, so in the form that told it
+        output = forms.spell({"output": output, "metadata": {"exit_code": 1}})
+    path = {} if block.path is None else {"_read_path": block.path}
+    return item | {"output": output} | path

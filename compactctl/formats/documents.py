@@ -1,0 +1,75 @@
+"""JSON that is no JSONL: the documents that sessions come in, and how to turn them into lines."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl import jsonio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HOLDERS = ("messages", "loglines", "history", "traj")
+"""Members that hold a session: request bodies, web exports, SWE-agent, tau-bench."""
+
+
+def whole(lines: Sequence[bytes]) -> Any:
+    """Give the JSON value that a file is, when it is an array or spans lines; else None."""
+    said = [*itertools.islice((raw for raw in lines if not jsonio.is_blank(raw)), 2)]
+    start = said[0].removeprefix(jsonio.BOM).strip() if said else b""
+    spans = len(said) > 1 and start.startswith(b"{") and not start.endswith(b"}")
+    if not spans and not start.startswith(b"["):
+        return None
+    text = b"".join(lines)
+    for parse in (msgspec.json.decode, json.loads):  # the second takes lone surrogates and a BOM
+        with contextlib.suppress(ValueError, RecursionError):
+            return parse(text)
+    return None
+
+
+def advice(value: Any, many: int = 1) -> str | None:
+    """Say how to turn a document into lines; None for an object that holds no session.
+
+    ``many`` is how many such documents the file has, one a line.
+    """
+    if isinstance(value, list):
+        return f"a JSON array, not JSONL; {_command(_path_into(value))}"
+    if not isinstance(value, dict):
+        return None
+    foreign = _foreign(value)
+    if foreign:
+        return f"a session of {foreign}, which is not supported"
+    path = _path(value)
+    if path is None:
+        return None
+    if many > 1:
+        return f"each line is a whole session, not a message; {_command(path, 'sed -n 1p FILE | ')}"
+    return f"a JSON document, not JSONL; {_command(path)}"
+
+
+def _command(path: str, source: str = "") -> str:
+    return f"turn it into lines with: {source}jq -c '{path}'{'' if source else ' FILE'}"
+
+
+def _path_into(array: list[Any]) -> str:
+    """Give the path to the messages of an array; of several sessions, those of the first."""
+    path = _path(array[0]) if array and isinstance(array[0], dict) else None
+    return f".[0]{path}" if path else ".[]"
+
+
+def _path(document: dict[str, Any]) -> str | None:
+    return next((f".{key}[]" for key in _HOLDERS if isinstance(document.get(key), list)), None)
+
+
+def _foreign(document: dict[str, Any]) -> str | None:
+    """Name the agent whose documents no format reads."""
+    said = document.get("messages")
+    first = said[0] if isinstance(said, list) and said and isinstance(said[0], dict) else {}
+    if "projectHash" in document or ("type" in first and "role" not in first):
+        return "Gemini CLI"
+    return "OpenCode" if "info" in first and "parts" in first else None

@@ -1,0 +1,237 @@
+"""``openai``: a list of chat messages, one a line, as Chat Completions takes them.
+
+Servers that speak the same API add members of their own (``reasoning_content``, …); what is not
+known here stays as it is. A result is a line of its own, so what a layer adds beside results
+gets a line too.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from compactctl.formats import openai_content as forms
+from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from compactctl.assemble import Assembler
+    from compactctl.model import Role
+
+DESCRIPTION = "OpenAI chat messages, one message a line"
+SIGNED = False
+PROFILE = "openai-chat"
+ONE_LINE_A_MESSAGE = False
+LINK = None
+
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_ELSEWHERE = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
+"""Parts that Anthropic's messages hold and these never do."""
+_RESULTS = frozenset({"tool", "function"})
+_RESULT = "result"
+
+
+class Record(msgspec.Struct, gc=False):
+    """One line."""
+
+    type: Any = None
+    role: Any = None
+    content: Any = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+    tool_call_id: Any = None
+    tool_call_ids: Any = None
+    name: Any = None
+    is_error: Any = None
+    read_path: Any = msgspec.field(default=None, name="_read_path")
+
+
+class Slot(NamedTuple):
+    """A part of a line: the member that holds it, and the part itself."""
+
+    member: str
+    part: Any
+
+
+def recognise(record: dict[str, Any]) -> bool:
+    """Tell by role and content, with no part that another API alone has."""
+    role = record.get("role")
+    if not isinstance(role, str) or role not in _ROLES or "message" in record:
+        return False
+    if "tool_calls" in record or "function_call" in record:
+        return True
+    kinds = {p.get("type") for p in forms.parts(record.get("content")) if isinstance(p, dict)}
+    return "content" in record and not any(
+        kind in _ELSEWHERE | forms.RESPONSES for kind in kinds if isinstance(kind, str)
+    )
+
+
+def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
+    """Take each line as the message that it is; results that follow one another are one."""
+    for index, record in records:
+        role = forms.string(record.role)
+        if role in _RESULTS:
+            build.user([_result(record, index)])
+        elif role == "user":
+            build.user(forms.pieces(record.content, index))
+        elif role == "assistant":
+            slots = _slots(functools.partial(getattr, record))
+            build.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
+        elif role in _ROLES:
+            build.system(forms.pieces(record.content, index))
+
+
+def _result(record: Record, index: int) -> Block:
+    told = tuple(forms.pieces(record.content, index))
+    call_id = record.tool_call_id if record.role == "tool" else record.name
+    if call_id is None and isinstance(record.tool_call_ids, list):  # as SWE-agent writes it
+        call_id = next(iter(record.tool_call_ids), None)
+    return Block(
+        "result",
+        call_id=forms.identifier(call_id),
+        content=told,
+        failed=record.is_error is True or any(forms.failed(piece.text) for piece in told[:1]),
+        entry=index,
+        path=forms.identifier(record.read_path),
+    )
+
+
+def _slots(member: Callable[[str], Any]) -> list[Slot]:
+    """Give the parts of an assistant message, whose members ``member`` gives."""
+    calls = member("tool_calls")
+    calls = calls if isinstance(calls, list) else []
+    call, content = member("function_call"), member("content")
+    said = forms.parts(content) if content or not (calls or call) else []
+    slots = [Slot("content", part) for part in said]
+    for name in ("reasoning_content", "refusal"):
+        if isinstance(member(name), str) and member(name):
+            slots.insert(0 if name == "reasoning_content" else len(slots), Slot(name, member(name)))
+    slots += [Slot("tool_calls", call) for call in calls]
+    return [*slots, Slot("function_call", call)] if isinstance(call, dict) else slots
+
+
+def _block(slot: Slot, index: int, at: int) -> Block:
+    name, part = slot
+    if name == "reasoning_content":
+        return Block("thinking", part, entry=index, at=at)
+    if name == "refusal":
+        return Block("other", part, name="refusal", entry=index, at=at)
+    if name == "content":
+        return forms.pieces([part], index, at)[0]
+    call_id, tool, arguments = _call(slot)
+    return Block("call", arguments, call_id, tool, entry=index, at=at)
+
+
+def _call(slot: Slot) -> tuple[str | None, str, str]:
+    """Give the id, the name and the arguments of a call.
+
+    A call of the old form has no id and one result, of its name: the name is its id.
+    """
+    part = slot.part if isinstance(slot.part, dict) else {}
+    if slot.member == "function_call":
+        name = forms.string(part.get("name"))
+        return name or None, name, forms.called(part.get("arguments"))
+    call_id, custom = forms.identifier(part.get("id")), part.get("custom")
+    if isinstance(custom, dict):
+        return call_id, forms.string(custom.get("name")), forms.freely(custom.get("input"))
+    function = part.get("function")
+    function = function if isinstance(function, dict) else {}
+    return call_id, forms.string(function.get("name")), forms.called(function.get("arguments"))
+
+
+def parts_of(record: dict[str, Any]) -> list[Slot]:
+    """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
+    if record["role"] in _RESULTS:
+        return [Slot(_RESULT, record)]
+    if record["role"] == "assistant":
+        return _slots(record.get)
+    return [Slot("content", part) for part in forms.parts(record.get("content"))]
+
+
+def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
+    """Give the line with other parts; a member that lost all of its parts goes."""
+    if edited[0].member == _RESULT:
+        new: dict[str, Any] = edited[0].part
+        return new
+    left: dict[str, list[Any]] = {}
+    for name, part in edited:
+        left.setdefault(name, []).append(part)
+    had = {slot.member for slot in parts_of(record)}
+    new = {key: value for key, value in record.items() if key not in had or key in left}
+    for name, parts in left.items():
+        new[name] = parts[0] if name != "tool_calls" else parts
+    if "content" in left:
+        new["content"] = forms.content(left["content"], "text", record["content"])
+    elif "content" in had:  # a call without a word, in the API's own form
+        new["content"] = None
+    return new
+
+
+def edit(slot: Slot, block: Block) -> Slot:
+    """Give ``slot`` with what ``block`` says; every other member stays."""
+    if slot.member == _RESULT:
+        return slot._replace(part=_edit_result(slot.part, block))
+    if slot.member in {"tool_calls", "function_call"}:
+        return slot._replace(part=_edit_call(slot, block))
+    return slot._replace(part=forms.edit(slot.part, block)) if slot.member == "content" else slot
+
+
+def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
+    new = record | {"content": forms.edit_output(record.get("content"), block.content, "text")}
+    if "tool_call_id" not in record and isinstance(record.get("tool_call_ids"), list):
+        return new | {"tool_call_ids": [block.call_id, *record["tool_call_ids"][1:]]}
+    return new | {"tool_call_id" if record["role"] == "tool" else "name": block.call_id}
+
+
+def _edit_call(slot: Slot, block: Block) -> Any:
+    part, (call_id, _, arguments) = slot.part, _call(slot)
+    if call_id != block.call_id and slot.member == "tool_calls":
+        part = part | {"id": block.call_id}
+    if arguments == block.text:
+        return part
+    if slot.member == "function_call":
+        return part | {"arguments": block.text}
+    if "custom" in part:
+        return part | {"custom": part["custom"] | {"input": forms.free_text(block)}}
+    return part | {"function": part["function"] | {"arguments": block.text}}
+
+
+def make(block: Block) -> Slot:
+    """Write a block that no line holds yet as a part of a line."""
+    if block.kind == "call":
+        function = {"name": block.name, "arguments": block.text or "{}"}
+        call = {"id": block.call_id, "type": "function", "function": function}
+        return Slot("tool_calls", call)
+    return Slot("reasoning_content" if block.kind == "thinking" else "content", block.text)
+
+
+def create(
+    role: Role, made: list[Block], _like: dict[str, Any], _own: str, _parent: str | None
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """Write new lines: one for each result, one for all else."""
+    lines = [_made_result(block) for block in made if block.kind == "result"]
+    rest = [make(block) for block in made if block.kind != "result"]
+    if rest:
+        lines.append(_made(role, rest))
+    return lines[0] if len(lines) == 1 else lines
+
+
+def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
+    content = [part for name, part in slots if name == "content"]
+    thoughts = [part for name, part in slots if name == "reasoning_content"]
+    calls = [part for name, part in slots if name == "tool_calls"]
+    line: dict[str, Any] = {"role": role, "content": forms.content(content, "text") or None}
+    if thoughts:
+        line["reasoning_content"] = "\n".join(thoughts)
+    return line | {"tool_calls": calls} if calls else line
+
+
+def _made_result(block: Block) -> dict[str, Any]:
+    told = forms.content([piece.text for piece in block.content], "text")
+    line = {"role": "tool", "tool_call_id": block.call_id, "content": told}
+    return line if block.path is None else line | {"_read_path": block.path}

@@ -1,0 +1,145 @@
+"""Content in OpenAI's forms, shared by chat messages and the items of a Codex rollout.
+
+A content is a string or a list of parts; the two APIs only name the parts differently. The shapes
+are those of the API reference (Chat Completions, Responses) and of Codex's ``models.rs``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from compactctl import jsonio
+from compactctl.model import MADE, Block
+from compactctl.tokens.images import image_from_data_uri
+
+_TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
+_IMAGES = frozenset({"image_url", "input_image"})
+RESPONSES = frozenset({"input_text", "output_text", "input_image"})
+"""Parts that only the Responses API calls so."""
+_STATUS = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines)[^\n]*\n)*"
+    r"(?:Process exited with code|Exit code:)[ ]*(-?\d+)"
+)
+"""The header that Codex puts before the output of a command, up to the exit status."""
+_TELLING = re.compile(r'"(?:error|is_error|exit_code)"')
+
+
+def pieces(content: Any, entry: int, first: int = 0) -> list[Block]:
+    """Read a content, in order; ``at`` counts from ``first``."""
+    return [_piece(part, entry, first + at) for at, part in enumerate(parts(content))]
+
+
+def parts(content: Any) -> list[Any]:
+    """Give a parsed content as a list of parts, the inverse of :func:`content`."""
+    if isinstance(content, list):
+        return content
+    return [content] if isinstance(content, (str, dict)) else []
+
+
+def _piece(part: Any, entry: int, at: int) -> Block:
+    if isinstance(part, str):
+        return Block("text", part, entry=entry, at=at)
+    if not isinstance(part, dict):
+        return Block("other", entry=entry, at=at)
+    kind = part.get("type")
+    if not isinstance(kind, str):  # a tool that answered with an object
+        return Block("text", spell(part), entry=entry, at=at)
+    if kind in _TEXTS:
+        return Block("text", string(part.get("text")), entry=entry, at=at)
+    if kind in _IMAGES:
+        url = part.get("image_url")
+        uri = url.get("url") if isinstance(url, dict) else url
+        image = image_from_data_uri(uri) if isinstance(uri, str) else None
+        return Block("image", image=image, entry=entry, at=at)
+    text = string(part.get("refusal")) or string(part.get("text"))
+    return Block("other", text, name=kind, entry=entry, at=at)
+
+
+def content(edited: list[Any], kind: str, old: Any = "") -> Any:
+    """Put parts back: a list stays a list, else a single part stands for itself.
+
+    Strings in a list become parts of ``kind``.
+    """
+    if len(edited) == 1 and not isinstance(old, list) and isinstance(edited[0], (str, type(old))):
+        return edited[0]
+    return [{"type": kind, "text": part} if isinstance(part, str) else part for part in edited]
+
+
+def edit(part: Any, block: Block) -> Any:
+    """Give ``part`` with the text of ``block``; every other member stays."""
+    if block.kind != "text":
+        return part
+    if isinstance(part, dict) and string(part.get("type")) in _TEXTS:
+        return part if part.get("text") == block.text else part | {"text": block.text}
+    return part if isinstance(part, dict) and spell(part) == block.text else block.text
+
+
+def edit_output(old: Any, blocks: tuple[Block, ...], kind: str) -> Any:
+    """Give what a tool answered with other pieces; new ones are text of ``kind``."""
+    told = parts(old)
+    edited = [
+        piece.text if piece.entry == MADE else edit(told[piece.at], piece) for piece in blocks
+    ]
+    return content(edited, kind, old)
+
+
+def called(arguments: Any) -> str:
+    """Give the arguments of a call as JSON text: they come as a string that holds it."""
+    return arguments if isinstance(arguments, str) else spell(arguments)
+
+
+def freely(text: Any) -> str:
+    """Give the free text that a custom tool is called with as JSON text."""
+    return spell({"input": text})
+
+
+def free_text(block: Block) -> Any:
+    """Take the free text back out of the JSON text that :func:`freely` wrote."""
+    return msgspec.json.decode(block.text)["input"]
+
+
+def spell(value: Any) -> str:
+    """Write a value as JSON text."""
+    return jsonio.dump(value).decode()
+
+
+def string(value: Any) -> str:
+    """Give a string, or "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def identifier(value: Any) -> str | None:
+    """Give a string, or None when it is none: the rules report an id that is missing."""
+    return value if isinstance(value, str) else None
+
+
+def failed(text: str) -> bool:
+    """Say whether a result tells that its call failed, since no flag does (CONTRACT §11).
+
+    That is an object with a true ``error`` or ``is_error``, or a header with an exit status other
+    than 0; an object may carry the status as ``metadata.exit_code``, as Codex once wrote it.
+    """
+    if text.startswith("{"):
+        given = load(text) if _TELLING.search(text) else {}
+        return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
+    found = _STATUS.match(text)
+    return found is not None and int(found[1]) != 0
+
+
+def load(text: str) -> dict[str, Any]:
+    """Parse a JSON object; {} when the text is none."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def exit_code(given: dict[str, Any]) -> int:
+    """Give ``metadata.exit_code``, 0 when there is none."""
+    metadata = given.get("metadata")
+    code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,245 @@
+"""``pi``: a session of pi (badlogic/pi-mono), a tree of entries or, in its first form, a list.
+
+The view is what pi sends on resume (``buildSessionContext`` and ``convertToLlm`` of its agent,
+``transformMessages`` of its package ``ai``): the last entry and its ancestors; of these, from the
+last compaction on, its summary, the entries that it kept and those behind it. Answers that were
+aborted or failed are not sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.formats.anthropic_content import content, parts
+from compactctl.formats.pi_content import (
+    Body,
+    Content,
+    blocks,
+    edit,
+    make,
+    result,
+    shell_text,
+    string,
+)
+from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compactctl.assemble import Assembler
+    from compactctl.model import Role
+
+__all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
+
+DESCRIPTION = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
+SIGNED = True
+PROFILE = "anthropic"
+ONE_LINE_A_MESSAGE = False
+LINK = ("id", "parentId")
+ALSO_LINKED = ("firstKeptEntryId", "fromId", "targetId")
+
+_TYPES = frozenset({"session", "compaction", "branch_summary", "custom_message", "custom", "label"})
+_TYPES |= {"model_change", "thinking_level_change", "session_info"}
+_SUMMARIES = frozenset({"compaction", "branch_summary"})
+_USERS = frozenset({"user", "custom", "hookMessage"})
+_NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0} | {
+    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+}
+
+
+class Record(msgspec.Struct, gc=False, rename="camel"):
+    """One line, as far as the view needs it."""
+
+    type: Any = None
+    id: Any = None
+    parent_id: Any = None
+    message: Body | None = None
+    content: Content = None
+    summary: Any = None
+    first_kept_entry_id: Any = None
+    first_kept_entry_index: Any = None
+    cwd: Any = None
+
+
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    """A record, its index, and its place among all records, which is how the old form counts."""
+
+    record: Record
+    index: int
+    place: int
+
+
+def recognise(record: dict[str, Any]) -> bool:
+    """Tell by the types of pi's entries and the time that each of them has."""
+    if record.get("type") == "message":
+        return "timestamp" in record and isinstance(record.get("message"), dict)
+    return record.get("type") in _TYPES and "timestamp" in record and "sessionId" not in record
+
+
+def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
+    """Rebuild the active context; what stands before the last reset is out of it."""
+    entries: list[_Entry] = []
+    resets = 0
+    cwd = ""
+    for place, (index, record) in enumerate(records):
+        if build.resets != resets:
+            resets = build.resets
+            entries.clear()
+        if record.type == "session":
+            cwd = string(record.cwd)
+        else:
+            entries.append(_Entry(record, index, place))
+    _send(_context(_path(entries)), cwd, build)
+
+
+def _path(entries: list[_Entry]) -> list[_Entry]:
+    """Give the last entry behind all its ancestors; every entry where none has an id."""
+    by_id = {entry.record.id: entry for entry in entries if isinstance(entry.record.id, str)}
+    if not by_id:
+        return entries
+    path: dict[str, _Entry] = {}
+    step = next(entry.record.id for entry in reversed(entries) if isinstance(entry.record.id, str))
+    while isinstance(step, str) and step in by_id and step not in path:
+        path[step] = by_id[step]
+        step = by_id[step].record.parent_id
+    return list(path.values())[::-1]
+
+
+def _context(path: list[_Entry]) -> list[_Entry]:
+    """Put the last compaction in front of what it kept."""
+    marks = [at for at, entry in enumerate(path) if entry.record.type == "compaction"]
+    if not marks:
+        return path
+    at = marks[-1]
+    mark = path[at].record
+    kept = (n for n, entry in enumerate(path[:at]) if _is_first_kept(entry, mark))
+    return [path[at], *path[next(kept, at) : at], *path[at + 1 :]]
+
+
+def _is_first_kept(entry: _Entry, mark: Record) -> bool:
+    """Say whether ``mark`` names this entry; the old form counts records, the header is 0."""
+    first = mark.first_kept_entry_index
+    if isinstance(first, int):
+        return entry.place >= first
+    return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
+
+
+def _send(context: list[_Entry], cwd: str, build: Assembler) -> None:
+    """Add the entries to the view; an answer that was not finished takes its results with it."""
+    dead: set[str | None] = set()
+    for entry in context:
+        record, message, index = entry.record, entry.record.message, entry.index
+        if record.type != "message" or message is None:
+            build.user(_sent(_from_harness(record, index)))
+        elif message.role == "assistant":
+            found = _sent(blocks(message.content, index, cwd))
+            calls = {block.call_id for block in found if block.kind == "call"}
+            if message.stop_reason in {"aborted", "error"}:
+                dead |= calls
+            elif found:
+                dead -= calls
+                build.assistant(found)
+        elif message.role == "toolResult":
+            answer = result(message, index)
+            if answer.call_id not in dead:
+                build.user([answer])
+        elif message.role in _USERS:
+            build.user(_sent(blocks(message.content, index, meta=message.role != "user")))
+        elif message.role == "bashExecution" and message.exclude_from_context is not True:
+            build.user([Block("text", shell_text(message), entry=index, meta=True)])
+
+
+def _from_harness(record: Record, index: int) -> list[Block]:
+    """Read an entry by which pi or an extension of it speaks to the model; [] for all others."""
+    if record.type in _SUMMARIES:
+        return [Block("text", string(record.summary), name="summary", entry=index, meta=True)]
+    if record.type == "custom_message":
+        return blocks(record.content, index, meta=True)
+    return []
+
+
+def _sent(found: list[Block]) -> list[Block]:
+    """Leave out texts of nothing but white space, as pi does."""
+    return [block for block in found if block.kind != "text" or block.text.strip()]
+
+
+def parts_of(record: dict[str, Any]) -> list[Any]:
+    """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
+    if record["type"] in _SUMMARIES:
+        return [record["summary"]]
+    if record["type"] == "custom_message":
+        return parts(record.get("content"))
+    message = record["message"]
+    return [message] if _is_whole(message) else parts(message.get("content"))
+
+
+def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
+    """Give the line with other parts."""
+    if record["type"] in _SUMMARIES:
+        return record | {"summary": edited[0]}
+    if record["type"] == "custom_message":
+        return record | {"content": content(edited)}
+    message = record["message"]
+    if _is_whole(message) and "role" in edited[0]:
+        return record | {"message": edited[0]}
+    if _is_whole(message):
+        message = {"role": "user", "timestamp": message.get("timestamp")}
+    return record | {"message": message | {"content": content(edited)}}
+
+
+def _is_whole(message: dict[str, Any]) -> bool:
+    """Say whether a message is a single part: a result, or a command that the user ran."""
+    return message.get("role") in {"toolResult", "bashExecution"}
+
+
+def identity(digest: str) -> str:
+    """Give an entry its id: eight hex digits, as pi makes them."""
+    return digest[:8]
+
+
+def create(
+    role: Role, made: list[Block], like: dict[str, Any], own: str, parent: str | None
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """Write new entries: one for each result, one for each run of other blocks.
+
+    The old form has no ids; there the entry ``like``, a neighbour, has none either.
+    """
+    linked = ("version" if like.get("type") == "session" else "id") in like or not recognise(like)
+    entries: list[dict[str, Any]] = []
+    for run in _runs(made):
+        ids = {"id": own, "parentId": parent} if linked else {}
+        entries.append(_entry(role, run, like) | ids | {"timestamp": like.get("timestamp", "")})
+        parent, own = own, identity(hashlib.sha256(own.encode()).hexdigest())
+    return entries if len(entries) > 1 else entries[0]
+
+
+def _runs(made: list[Block]) -> list[list[Block]]:
+    """Part blocks into what one entry can hold."""
+    runs: list[list[Block]] = []
+    for block in made:
+        last = runs[-1][-1] if runs else block
+        if not runs or "result" in {block.kind, last.kind} or block.meta != last.meta:
+            runs.append([])
+        runs[-1].append(block)
+    return runs
+
+
+def _entry(role: Role, run: list[Block], like: dict[str, Any]) -> dict[str, Any]:
+    """Write an entry; an answer takes the model from its neighbour, since pi asks for one."""
+    if run[0].kind == "result":
+        return {"type": "message", "message": make(run[0])}
+    pieces = [make(block) for block in run]
+    if role != "assistant" and run[0].meta:
+        entry = {"type": "custom_message", "customType": "compactctl"}
+        return entry | {"content": pieces, "display": True}
+    message: dict[str, Any] = {"role": "user", "content": pieces}
+    if role == "assistant":
+        near = like.get("message") or {}
+        calls = any(block.kind == "call" for block in run)
+        message = {"role": role, "content": pieces}
+        message |= {key: near.get(key, "") for key in ("api", "provider", "model")}
+        message |= {"usage": _NO_USAGE, "stopReason": "toolUse" if calls else "stop"}
+    return {"type": "message", "message": message}

@@ -1,0 +1,156 @@
+"""Content parts in pi's form: decode, edit, make.
+
+The names and the shapes are those of pi's own types: ``TextContent``, ``ThinkingContent``,
+``ImageContent`` and ``ToolCall`` of its package ``ai``, ``BashExecutionMessage`` of its agent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from compactctl.model import MADE, Block, Image
+from compactctl.tokens.images import image_size
+
+_EMPTY = msgspec.Raw(b"{}")
+
+
+class Part(msgspec.Struct, gc=False, rename="camel"):
+    """The members of a content part that the view needs; any other is skipped unread."""
+
+    type: Any = None
+    text: Any = None
+    thinking: Any = None
+    redacted: Any = None
+    id: Any = None
+    name: Any = None
+    arguments: msgspec.Raw = _EMPTY
+    data: Any = None
+    mime_type: Any = None
+
+
+Content = str | list[Part] | None
+
+
+class Body(msgspec.Struct, gc=False, rename="camel"):
+    """The message inside an entry of type ``message``, of any role."""
+
+    role: Any = None
+    content: Content = None
+    stop_reason: Any = None
+    tool_call_id: Any = None
+    tool_name: Any = None
+    is_error: Any = None
+    command: Any = None
+    output: Any = None
+    exit_code: Any = None
+    cancelled: Any = None
+    truncated: Any = None
+    full_output_path: Any = None
+    exclude_from_context: Any = None
+
+
+def blocks(content: Content, entry: int, cwd: str = "", *, meta: bool = False) -> list[Block]:
+    """Read the parts of a content, in order; ``at`` is the index in the list."""
+    if isinstance(content, str):
+        return [Block("text", content, entry=entry, meta=meta)]
+    return [_block(part, entry, at, cwd, meta) for at, part in enumerate(content or ())]
+
+
+def _block(part: Part, entry: int, at: int, cwd: str, meta: bool) -> Block:
+    kind = part.type
+    if kind == "text":
+        return Block("text", string(part.text), entry=entry, at=at, meta=meta)
+    if kind == "toolCall":
+        text = bytes(part.arguments).decode(errors="replace")
+        name = string(part.name)
+        return Block("call", text, identifier(part.id), name, entry=entry, at=at, cwd=cwd)
+    if kind == "thinking":
+        text = "" if part.redacted is True else string(part.thinking)
+        return Block("thinking", text, entry=entry, at=at)
+    if kind == "image":
+        image = image_size(string(part.mime_type), string(part.data))
+        return Block("image", image=image, entry=entry, at=at, meta=meta)
+    return Block("other", string(part.text), name=string(kind), entry=entry, at=at, meta=meta)
+
+
+def result(message: Body, entry: int) -> Block:
+    """Read a message of role ``toolResult``: one result."""
+    return Block(
+        "result",
+        call_id=identifier(message.tool_call_id),
+        name=string(message.tool_name),
+        content=tuple(blocks(message.content, entry)),
+        failed=message.is_error is True,
+        entry=entry,
+    )
+
+
+def shell_text(message: Body) -> str:
+    """Write a command that the user ran, and its output, as pi puts them to the model."""
+    output = string(message.output)
+    text = f"Ran `{string(message.command)}`\n"
+    text += f"```\n{output}\n```" if output else "(no output)"
+    if message.cancelled is True:
+        text += "\n\n(command cancelled)"
+    elif message.exit_code is not None and message.exit_code != 0:
+        text += f"\n\nCommand exited with code {message.exit_code}"
+    if message.truncated is True and message.full_output_path:
+        text += f"\n\n[Output truncated. Full output: {message.full_output_path}]"
+    return text
+
+
+def string(value: Any) -> str:
+    """Give a string, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def identifier(value: Any) -> str | None:
+    """Give a string, or None when it is none: the rules report an id that is missing."""
+    return value if isinstance(value, str) else None
+
+
+def edit(part: Any, block: Block) -> Any:
+    """Give ``part`` with what ``block`` says now; every other member stays.
+
+    A result is the whole message of its entry. So is a command that the user ran, which has no
+    member for a text of our own: it becomes a text.
+    """
+    if isinstance(part, str):
+        return block.text
+    if block.kind == "text":
+        return {"type": "text"} | (part if "role" not in part else {}) | {"text": block.text}
+    if block.kind == "call":
+        return part | {"id": block.call_id}
+    if block.kind == "result":
+        pieces = _edit_pieces(part.get("content"), block.content)
+        return part | {"toolCallId": block.call_id, "content": pieces}
+    return part
+
+
+def _edit_pieces(old: Any, pieces: tuple[Block, ...]) -> list[Any]:
+    parts = old if isinstance(old, list) else [{"type": "text", "text": old}]
+    return [make(new) if new.entry == MADE else edit(parts[new.at], new) for new in pieces]
+
+
+def make(block: Block) -> dict[str, Any]:
+    """Write a block that no entry holds yet; a result becomes a whole message."""
+    if block.kind == "call":
+        given = msgspec.json.decode(block.text or "{}")
+        return {"type": "toolCall", "id": block.call_id, "name": block.name, "arguments": given}
+    if block.kind == "result":
+        return {
+            "role": "toolResult",
+            "toolCallId": block.call_id,
+            "toolName": block.name,
+            "content": [make(piece) for piece in block.content],
+            "isError": block.failed,
+        }
+    if block.kind == "thinking":
+        return {"type": "thinking", "thinking": block.text, "thinkingSignature": ""}
+    if block.kind == "image":
+        return {"type": "image", "data": "", "mimeType": (block.image or Image("", 0)).media_type}
+    if block.kind == "other":
+        return {"type": block.name, "text": block.text}
+    return {"type": "text", "text": block.text}

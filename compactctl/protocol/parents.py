@@ -1,0 +1,89 @@
+"""The chains of parents: where they break, and what resume would lose there.
+
+A harness resumes from the last entry of the conversation and walks from parent to parent. What
+the walk does not reach is lost, but for what other ties bring in: further lines of one API
+message, and results of calls that were reached (formats.md §1.3). What hangs on the walk itself
+is a fork, not a loss.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.model import Message
+
+NOWHERE = -1
+_MISSING = -2
+
+
+class Chains:
+    """What is whose parent; ``broken`` maps entries to the rule that their parent breaks.
+
+    For a circle that is its first entry in the file.
+    """
+
+    def __init__(self, ids: Sequence[str | None], parents: Sequence[str | None]) -> None:
+        """Follow every chain to its top once; of entries with one id the last counts."""
+        index = {own: at for at, own in enumerate(ids) if own is not None}
+        self._ids = ids
+        self._up = [
+            NOWHERE if parent is None else index.get(parent, _MISSING) for parent in parents
+        ]
+        self.broken = {at: "FILE-12" for at, up in enumerate(self._up) if up == _MISSING}
+        self._tops: list[int] = []
+        for at, up in enumerate(self._up):
+            if up < 0:
+                self._tops.append(at)
+            else:  # nearly always the parent stands before its child
+                self._tops.append(self._tops[up] if up < at else NOWHERE)
+        self._find_other_tops()
+
+    def _find_other_tops(self) -> None:
+        """Walk up from the rest; all entries of a circle have the first of them for their top."""
+        for start in [at for at, top in enumerate(self._tops) if top == NOWHERE]:
+            walked: dict[int, None] = {}
+            at = start
+            while self._tops[at] == NOWHERE and at not in walked:
+                walked[at] = None
+                at = self._up[at]
+            top = self._tops[at]
+            if top == NOWHERE:  # back at an entry of this very walk
+                steps = list(walked)
+                top = min(steps[steps.index(at) :])
+                self.broken[top] = "FILE-13"
+            for step in walked:
+                self._tops[step] = top
+
+    def end(self, messages: Sequence[Message]) -> int:
+        """Give where the walk from the last entry of the view ends; NOWHERE without ids."""
+        last = max((b.entry for message in messages for b in message.blocks), default=NOWHERE)
+        return self._tops[last] if last >= 0 and self._ids[last] is not None else NOWHERE
+
+    def lost(self, messages: Sequence[Message], end: int) -> int:
+        """Count the messages of the view that a walk which ends at ``end`` does not reach."""
+        called: set[str | None] = set()
+        lost = 0
+        for message in messages:
+            cut_off = [block for block in message.blocks if self._is_cut_off(block.entry, end)]
+            if message.role == "assistant" and len(cut_off) < len(message.blocks):
+                called.update(block.call_id for block in message.blocks if block.kind == "call")
+            elif cut_off:
+                lost += any(b.kind != "result" or b.call_id not in called for b in cut_off)
+        return lost
+
+    def lost_entries(
+        self, messages: Sequence[Message], end: int, types: Sequence[str | None]
+    ) -> int:
+        """Count the same where the view is the walk itself, so that it shows nothing lost.
+
+        What was lost then are entries of the types that the view was read from.
+        """
+        said = {types[block.entry] for message in messages for block in message.blocks}
+        return sum(self._is_cut_off(at, end) for at, kind in enumerate(types) if kind in said)
+
+    def _is_cut_off(self, entry: int, end: int) -> bool:
+        """Say whether no chain joins an entry to the walk."""
+        return self._tops[entry] != end and self._ids[entry] is not None

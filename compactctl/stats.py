@@ -1,0 +1,162 @@
+"""Where the tokens of a view are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from compactctl import jsonio, tools
+from compactctl.model import Block, Message
+from compactctl.protocol.pairs import block_at, pair
+from compactctl.tokens import Counter, count_block
+from compactctl.transcript import Transcript
+
+LARGEST = 10
+"""Results that are listed by size."""
+
+
+class Share(msgspec.Struct):
+    """Blocks of one kind: how many and how many tokens."""
+
+    count: int = 0
+    tokens: int = 0
+
+    def add(self, tokens: int) -> None:
+        """Count one more block."""
+        self.count += 1
+        self.tokens += tokens
+
+
+class Large(msgspec.Struct, frozen=True):
+    """A large result: where it is and which tool gave it."""
+
+    line: int
+    tool: str
+    call_id: str | None
+    tokens: int
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """The context size that the provider recorded, beside the count of the view.
+
+    The recorded size also holds what no transcript does: system prompt and tool definitions.
+    """
+
+    calls: int
+    first: int
+    last: int
+    counted: int
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """All figures are tokens of the view, unless they say otherwise."""
+
+    tokens: int
+    messages: int
+    roles: dict[str, Share]
+    kinds: dict[str, Share]
+    tools: dict[str, Share]
+    files: dict[str, Share]
+    largest: list[Large]
+    superseded_reads: Share
+    stale_reads: Share
+    usage: Usage | None
+
+
+def stats(transcript: Transcript, counter: Counter) -> Stats:
+    """Measure a transcript; ``tools`` and ``files`` count results, not calls."""
+    roles: dict[str, Share] = {}
+    kinds: dict[str, Share] = {}
+    for message in transcript.messages:
+        for block in message.blocks:
+            tokens = count_block(counter, block)
+            roles.setdefault(message.role, Share()).add(tokens)
+            kinds.setdefault(block.kind, Share()).add(tokens)
+    total = sum(share.tokens for share in roles.values())
+    by_tool, by_file, largest = _results(transcript, counter)
+    superseded, stale = _reads(transcript.messages, counter)
+    return Stats(
+        total,
+        len(transcript.messages),
+        roles,
+        kinds,
+        by_tool,
+        by_file,
+        largest,
+        superseded,
+        stale,
+        _usage(transcript, total),
+    )
+
+
+def _results(
+    transcript: Transcript, counter: Counter
+) -> tuple[dict[str, Share], dict[str, Share], list[Large]]:
+    by_tool: dict[str, Share] = {}
+    by_file: dict[str, Share] = {}
+    largest: list[Large] = []
+    for call, result in _interactions(transcript.messages):
+        tokens = count_block(counter, result)
+        by_tool.setdefault(call.name, Share()).add(tokens)
+        line = transcript.entries[result.entry].line
+        largest.append(Large(line, call.name, result.call_id, tokens))
+        read = tools.read_of(call, result)
+        if read:
+            by_file.setdefault(read.path, Share()).add(tokens)
+    largest.sort(key=lambda large: -large.tokens)
+    return _sorted(by_tool), _sorted(by_file), largest[:LARGEST]
+
+
+def _sorted(shares: dict[str, Share]) -> dict[str, Share]:
+    return dict(sorted(shares.items(), key=lambda item: -item[1].tokens))
+
+
+def _interactions(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
+    return [
+        (block_at(messages, interaction.call), block_at(messages, interaction.result))
+        for interaction in pair(messages).interactions
+        if interaction.result is not None
+    ]
+
+
+def _reads(messages: Sequence[Message], counter: Counter) -> tuple[Share, Share]:
+    """Count reads that a later read shows again, and reads of a file that changed later."""
+    superseded, stale = Share(), Share()
+    later: dict[str, list[tools.Read]] = {}
+    changed: set[str] = set()
+    for call, result in reversed(_interactions(messages)):
+        read = tools.read_of(call, result)
+        if read is not None:
+            reads = later.setdefault(read.key, [])
+            if any(other.covers(read) for other in reads):
+                superseded.add(count_block(counter, result))
+            elif read.key in changed:
+                stale.add(count_block(counter, result))
+            reads.append(read)
+        elif not result.failed:
+            changed.update(tools.keys_modified_by(call))
+    return superseded, stale
+
+
+def _usage(transcript: Transcript, counted: int) -> Usage | None:
+    """Take the recorded context sizes: once for each message, the last line of it wins."""
+    usage_of = getattr(transcript.format, "usage_of", None)
+    if usage_of is None:
+        return None
+    sizes: dict[Any, int] = {}
+    for entry in transcript.entries:
+        if b"usage" not in entry.raw:
+            continue
+        try:
+            record = jsonio.parse(entry.raw)
+        except jsonio.NotJsonError:
+            continue
+        found = usage_of(record) if isinstance(record, dict) else None
+        if found is not None:
+            sizes[found[0]] = found[1]
+    if not sizes:
+        return None
+    recorded = list(sizes.values())
+    return Usage(len(recorded), recorded[0], recorded[-1], counted)

@@ -1,0 +1,172 @@
+"""How the entries of a file hang together: ids, parents, types and sequence numbers.
+
+A format says what there is to check: ``LINK`` (ids and parents), and where it has them
+``KNOWN_TYPES``, ``SEQUENCE`` (the key of the number) and ``is_prompt(record)``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl import jsonio
+from compactctl.lines import Fault
+from compactctl.loosen import loosen
+from compactctl.protocol.parents import NOWHERE, Chains
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compactctl.transcript import Transcript
+
+_OURS = "compactctl."
+
+
+class Tags:
+    """Four members of every entry, by its index; None where an entry has none."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Read them in one pass that skips all else."""
+        every = _read(transcript)
+        self.ids: list[str | None] = [tags.own for tags in every]
+        self.parents: list[str | None] = [tags.parent for tags in every]
+        self.types: list[str | None] = [tags.type for tags in every]
+        self.numbers: list[int | None] = [tags.number for tags in every]
+
+
+def _read(transcript: Transcript) -> list[Any]:
+    """Decode the four members, by the names that the format gives them, and nothing else."""
+    module = transcript.format
+    own, parent = module.LINK or (None, None)
+    names = {"own": own, "parent": parent, "type": "type"}
+    names["number"] = getattr(module, "SEQUENCE", None)
+    there = {key: name for key, name in names.items() if name}
+    fields = [(key, (int if key == "number" else str) | None, None) for key in there]
+    missing = {key: None for key in names if key not in there}
+    tags = msgspec.defstruct("Tags", fields, namespace=missing, rename=there, gc=False)
+    decode = msgspec.json.Decoder(tags).decode
+    every: list[Any] = []
+    for entry in transcript.entries:
+        try:
+            every.append(decode(entry.raw))
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            every.append(loosen(jsonio.object_or_none(entry.raw) or {}, decode)[0])
+    return every
+
+
+def find(transcript: Transcript) -> Iterator[Fault]:
+    """Give what is odd about the entries taken together."""
+    module = transcript.format
+    known: frozenset[str] | None = getattr(module, "KNOWN_TYPES", None)
+    if not (module.LINK or known or hasattr(module, "SEQUENCE")):
+        return
+    tags = Tags(transcript)
+    if module.LINK:
+        yield from _duplicates(transcript, tags)
+        yield from _chains(transcript, tags)
+        yield from _rewinds(transcript, tags)
+    if known:
+        yield from _unknown(transcript, tags, known)
+    yield from _gaps(transcript, tags)
+
+
+def _duplicates(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+    """Find entries with an id that an earlier one has; a copy is told from another entry."""
+    entries = transcript.entries
+    present = [own for own in tags.ids if own is not None]
+    if len(set(present)) == len(present):
+        return
+    first: dict[str, int] = {}
+    parsed: dict[str, Any] = {}
+    for index, own in enumerate(tags.ids):
+        if own is None:
+            continue
+        before = first.setdefault(own, index)
+        if before == index:
+            continue
+        old, new = entries[before], entries[index]
+        same = old.raw.strip() == new.raw.strip()
+        if not same:
+            if own not in parsed:
+                parsed[own] = jsonio.object_or_none(old.raw)
+            same = parsed[own] == jsonio.object_or_none(new.raw)
+        what = "a copy of" if same else "not the same as"
+        yield Fault("FILE-11", new.line, f"{what} line {old.line}")
+
+
+def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+    """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
+    chains = Chains(tags.ids, tags.parents)
+    messages = transcript.messages
+    end = chains.end(messages)
+    if end == NOWHERE:
+        lost = 0
+    elif getattr(transcript.format, "FOLLOWS_LINKS", False):
+        lost = chains.lost_entries(messages, end, tags.types)
+    else:
+        lost = chains.lost(messages, end)
+    loses = f"resume would lose {lost:,} message{'s' * (lost > 1)}"
+    for index, rule in sorted(chains.broken.items()):
+        raised = lost > 0 and index == end
+        line = transcript.entries[index].line
+        yield Fault(rule, line, loses if raised else "", raised=raised)
+    if lost and end not in chains.broken:
+        yield Fault("FILE-18", transcript.entries[end].line, loses)
+
+
+def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+    """Find prompts under one parent; other forks are technical (parallel results, progress)."""
+    is_prompt = getattr(transcript.format, "is_prompt", None)
+    if is_prompt is None:
+        return
+    children: dict[str, list[int]] = {}
+    for index, parent in enumerate(tags.parents):
+        if parent is not None and tags.ids[index] is not None:
+            children.setdefault(parent, []).append(index)
+    decode = msgspec.json.Decoder(transcript.format.Record).decode
+    for siblings in children.values():
+        if len(siblings) > 1:
+            prompts = [i for i in siblings if _is(is_prompt, transcript, i, decode)]
+            if len(prompts) > 1:
+                lines = [transcript.entries[i].line for i in prompts]
+                where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)
+                yield Fault("FILE-14", lines[-1], f"lines {where}")
+
+
+_LISTED = 8
+
+
+def _is(
+    is_prompt: Callable[[Any], bool],
+    transcript: Transcript,
+    index: int,
+    decode: Callable[[bytes], Any],
+) -> bool:
+    try:
+        return is_prompt(decode(transcript.entries[index].raw))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return False
+
+
+def _unknown(transcript: Transcript, tags: Tags, known: frozenset[str]) -> Iterator[Fault]:
+    """Count the entries of each type that the format does not know."""
+    places: dict[str, list[int]] = {}
+    for index, kind in enumerate(tags.types):
+        if kind is not None and kind not in known and not kind.startswith(_OURS):
+            places.setdefault(kind, []).append(index)
+    for kind, indices in places.items():
+        many = f"{len(indices):,} of type {kind[:60]!r}"
+        yield Fault("FILE-15", transcript.entries[indices[0]].line, many)
+
+
+def _gaps(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+    """Find where a sequence number is not one more than that before."""
+    before: int | None = None
+    for index, number in enumerate(tags.numbers):
+        if number is None:
+            continue
+        if before is not None and number != before + 1:
+            text = f"{before} is followed by {number}"
+            yield Fault("FILE-16", transcript.entries[index].line, text)
+        before = number

@@ -1,0 +1,110 @@
+"""Short ways to say a view, and to write one as the lines of any format."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import msgspec
+
+from compactctl import formats, jsonio, transcript
+from compactctl.layer import View
+from compactctl.model import Block, Message
+from compactctl.tokens import load_counter
+
+COUNTER = load_counter("o200k_base")
+
+
+def text(words, **members):
+    return Block("text", words, **members)
+
+
+def thinking(words="hm"):
+    return Block("thinking", words)
+
+
+def call(call_id, tool="Bash", cwd="", **arguments):
+    return Block("call", json.dumps(arguments), call_id, tool, cwd=cwd)
+
+
+def read(call_id, path="/w/a.py", tool="Read", cwd="", **window):
+    return call(call_id, tool, cwd, file_path=path, **window)
+
+
+def result(call_id, *pieces, failed=False, path=None):
+    """A result of texts; blocks among the pieces stay what they are."""
+    content = tuple(text(p) if isinstance(p, str) else p for p in pieces or ("ok",))
+    return Block("result", call_id=call_id, content=content, failed=failed, path=path)
+
+
+def user(*pieces):
+    return Message("user", tuple(text(p) if isinstance(p, str) else p for p in pieces))
+
+
+def assistant(*pieces):
+    return Message("assistant", tuple(text(p) if isinstance(p, str) else p for p in pieces))
+
+
+def system(words):
+    return Message("system", (text(words),))
+
+
+def exchange(call_id, *answer, tool="Bash", failed=False, **arguments):
+    """An assistant message with one call, and the user message with its result."""
+    return [
+        assistant(call(call_id, tool, **arguments)),
+        user(result(call_id, *answer, failed=failed)),
+    ]
+
+
+def reading(call_id, *answer, path="/w/a.py", failed=False, **window):
+    return exchange(call_id, *answer, tool="Read", failed=failed, file_path=path, **window)
+
+
+def view(*messages, counter=COUNTER):
+    """A view whose blocks have entries of their own, as if each were a line."""
+    numbered, entry = [], 0
+    for message in messages:
+        blocks = []
+        for block in message.blocks:
+            blocks.append(msgspec.structs.replace(block, entry=entry))
+            entry += 1
+        numbered.append(Message(message.role, tuple(blocks)))
+    return View(numbered, counter)
+
+
+def ids(messages, kind="call"):
+    """The call ids in a view, in order: what is left after a layer."""
+    return [b.call_id for m in messages for b in m.blocks if b.kind == kind]
+
+
+def texts(messages, role=None):
+    return [b.text for m in messages if role in {None, m.role} for b in m.blocks if b.kind == "text"]
+
+
+def roles(messages):
+    return "".join(message.role[0] for message in messages)
+
+
+def lines(*messages, format_name="messages"):
+    """Write a view the plain way: a line a message, or a line a block where one is needed."""
+    module = formats.load(format_name)
+    return [jsonio.dump(record) + b"\n" for record in records(module, messages)]
+
+
+def records(module, messages):
+    parent, like = None, {"cwd": "/w", "sessionId": "s"}
+    for number, message in enumerate(messages):
+        own = identity(module, number)
+        like = module.create(message.role, list(message.blocks), like, own, parent)
+        yield like
+        parent = own
+
+
+def identity(module, *number):
+    digest = hashlib.sha256(repr(number).encode()).hexdigest()
+    return module.identity(digest) if module.LINK else digest
+
+
+def load(written, format_name=None):
+    return transcript.load(written, "test", format_name)

@@ -1,0 +1,204 @@
+"""What the disk and other processes do meanwhile: full, read-only, vanishing, growing."""
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+from bulk_helpers import (
+    bulk,
+    compact_command,
+    complete_lines,
+    last_lines,
+    sabotaged,
+    session,
+    sha256,
+    start,
+    tree,
+    wait_for,
+    write,
+)
+
+from compactctl.bulk import find, plan, settings, store, task
+
+BIG = session()
+RECIPE = settings.Recipe(
+    ("truncate", "prune"), {}, {"soft_limit": 3000, "hard_limit": 9000}, "chars"
+)
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    """Mount a disk of some bytes, where that is allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_fails_what_does_not_fit_and_leaves_nothing_half_written(tmp_path):
+    # All are to be copied as they are; the large ones are larger than the disk.
+    files = {f"large{at}.jsonl": session(400, text="z" * 2000) for at in range(2)}
+    source = write(tmp_path / "in", files | {"little.jsonl": session(1)})
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        done = bulk(source, "-o", disk / "out", "--soft-limit", 10**9, "--hard-limit", 10**9)
+        assert done.returncode == 6, done.stderr
+        assert done.stderr.count("No space left on device") == 2
+        assert list(tree(disk / "out")) == ["little.jsonl"]
+    assert tree(source) == {
+        name: sha256(data) for name, data in sorted((files | {"little.jsonl": session(1)}).items())
+    }
+
+
+def test_a_manifest_that_cannot_be_written_ends_the_run_with_one_line(tmp_path):
+    source = write(tmp_path / "in", {f"x{at}.jsonl": BIG for at in range(40)})
+    with small_disk(tmp_path / "disk", "4k") as disk:
+        (disk / "fill").write_bytes(b"")
+        done = bulk(source, "-o", disk)
+        assert done.returncode in {3, 6}
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+        for line in (disk / "manifest.jsonl").read_bytes().splitlines(keepends=True):
+            assert line.endswith(b"}\n")
+
+
+def test_a_read_only_output_is_one_clear_error(tmp_path):
+    source = write(tmp_path / "in", {"x.jsonl": BIG})
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        done = bulk(source, "-o", disk / "out")
+        assert done.returncode == 3
+        assert "cannot be written: Read-only file system" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_an_output_that_is_a_file_is_one_clear_error(tmp_path):
+    source = write(tmp_path / "in", {"x.jsonl": BIG, "y.jsonl": BIG})
+    write(tmp_path, {"out": b"a file"})
+    done = bulk(source, "-o", tmp_path / "out")
+    assert done.returncode == 3
+    assert "cannot be written: File exists" in done.stderr
+    assert (tmp_path / "out").read_bytes() == b"a file"
+
+
+def test_an_input_that_vanishes_fails_alone(tmp_path):
+    files = {f"slow{at}.jsonl": BIG for at in range(6)}
+    source = write(tmp_path / "in", {**files, "z.jsonl": b""})
+    run = start(compact_command(source, "-o", tmp_path / "out"), env=sabotaged())
+    wait_for(lambda: complete_lines(tmp_path / "out"))
+    (source / "z.jsonl").unlink()
+    _, said = run.communicate()
+    assert run.returncode == 6, said
+    failed = last_lines(tmp_path / "out")[f"{source}/z.jsonl"]
+    assert (failed["status"], failed["error"]) == (
+        "failed",
+        "cannot be read: No such file or directory",
+    )
+    assert list(tree(tmp_path / "out")) == sorted(files)
+
+
+def job(source, target):
+    return task.Job(str(source), str(source), None, str(target), str(target), 0)
+
+
+def grow_on_load(monkeypatch, path, times):
+    """Append to a file while it is worked on."""
+    load = task.transcript.load
+    left = [times]
+
+    def growing(*arguments):
+        if left[0]:
+            left[0] -= 1
+            with path.open("ab") as file:
+                file.write(session(1, name=f"late{left[0]}-"))
+        return load(*arguments)
+
+    monkeypatch.setattr(task.transcript, "load", growing)
+
+
+def test_what_is_appended_while_a_file_is_worked_on_is_carried_over(tmp_path, monkeypatch):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    grow_on_load(monkeypatch, path, 1)
+    line = task.run(RECIPE, job(path, tmp_path / "out.jsonl")).line
+    assert line.status == "done"
+    assert line.input_sha256 == sha256(path.read_bytes())
+    assert b"late0-: please do step 0" in (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_a_file_that_never_rests_is_skipped_and_tried_again_later(tmp_path, monkeypatch):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    grow_on_load(monkeypatch, path, 9)
+    line = task.run(RECIPE, job(path, tmp_path / "out.jsonl")).line
+    assert line.status == "skipped"
+    assert "something is writing to it" in line.error
+    assert line.input_sha256 is None  # so that no hash makes --resume pass it over
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_in_place_nothing_is_written_over_what_was_appended(tmp_path, monkeypatch):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    grow_on_load(monkeypatch, path, 9)
+    line = task.run(RECIPE, task.Job("x", str(path), None, "x", None, 0, in_place=True)).line
+    assert line.status == "skipped"
+    assert path.read_bytes().startswith(BIG)
+
+
+def test_a_file_that_grows_during_a_run_is_whole_or_skipped(tmp_path):
+    source = write(tmp_path / "in", {"live.jsonl": session(30), "x.jsonl": BIG})
+    live = source / "live.jsonl"
+    stop = threading.Event()
+
+    def append():
+        at = 0
+        while not stop.is_set():
+            with live.open("ab") as file:
+                file.write(session(1, name=f"more{at}-"))
+            at += 1
+            time.sleep(0.02)
+
+    writer = threading.Thread(target=append)
+    writer.start()
+    try:
+        done = bulk(source, "-o", tmp_path / "out")
+    finally:
+        stop.set()
+        writer.join()
+    assert done.returncode == 0, done.stderr
+    line = last_lines(tmp_path / "out")[str(live)]
+    if line["status"] == "skipped":
+        assert not (tmp_path / "out/live.jsonl").exists()
+    else:
+        data = live.read_bytes()
+        ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
+        assert line["input_sha256"] in {sha256(data[:end]) for end in ends}
+
+
+def test_a_link_put_in_the_place_of_a_folder_is_not_followed(tmp_path):
+    write(tmp_path, {"in/a/x.jsonl": BIG, "secret/x.jsonl": BIG})
+    (tmp_path / "in/a/x.jsonl").unlink()
+    (tmp_path / "in/a").rmdir()
+    (tmp_path / "in/a").symlink_to(tmp_path / "secret")
+    with pytest.raises(store.LinkError):
+        store.read(str(tmp_path / "in/a/x.jsonl"), str(tmp_path / "in"))
+
+
+def test_a_folder_that_cannot_be_listed_fails_alone(tmp_path, monkeypatch):
+    source = write(tmp_path / "in", {"x.jsonl": BIG, "shut/y.jsonl": BIG})
+    listed = find._entries
+
+    def entries(folder):
+        if folder.endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr(find, "_entries", entries)
+    jobs = plan.plan([str(source)], str(tmp_path / "out"))
+    outcomes = {job.source: task.run(RECIPE, job).line for job in jobs}
+    assert outcomes[f"{source}/x.jsonl"].status == "done"
+    assert outcomes[f"{source}/shut"].error == "cannot be listed: Permission denied"

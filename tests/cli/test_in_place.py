@@ -1,0 +1,98 @@
+"""``--in-place``: the input is replaced, and what it was stays beside it."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+from shell import CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, fact, lines, refused, run
+
+EXPECTED = run(*CUT, stdin=LONG).stdout
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LONG)
+    return path
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_in_place_keeps_a_backup_and_the_mode(source, tmp_path):
+    source.chmod(0o604)
+    done = run(*CUT, source, "--in-place")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert source.read_bytes() == EXPECTED
+    assert (tmp_path / "s.jsonl.bak").read_bytes() == LONG
+    assert mode(source) == mode(tmp_path / "s.jsonl.bak") == 0o604
+    assert names(tmp_path) == ["s.jsonl", "s.jsonl.bak"]
+
+
+def test_in_place_never_overwrites_a_backup(source, tmp_path):
+    (tmp_path / "s.jsonl.bak").write_text("first")
+    (tmp_path / "s.jsonl.bak.1").symlink_to("nowhere")
+    assert run(*CUT, source, "--in-place").returncode == 0
+    assert (tmp_path / "s.jsonl.bak").read_text() == "first"
+    assert (tmp_path / "s.jsonl.bak.2").read_bytes() == LONG
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_in_place_with_nothing_to_do_leaves_everything_alone(source, tmp_path):
+    before = source.stat()
+    assert run("truncate", *CHARS, source, "--in-place").returncode == 0
+    assert (source.stat().st_ino, source.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert names(tmp_path) == ["s.jsonl"]
+
+
+def test_in_place_follows_a_link_to_the_file(source, tmp_path):
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(source)
+    assert run(*CUT, link, "--in-place").returncode == 0
+    assert link.is_symlink()
+    assert source.read_bytes() == EXPECTED
+    assert (tmp_path / "s.jsonl.bak").read_bytes() == LONG
+
+
+def test_resolve_works_in_place_too(source, tmp_path):
+    state = tmp_path / "state.jsonl"
+    state.write_bytes(lines(fact()))
+    assert run("resolve", source, "--state", state, "--in-place").returncode == 0
+    assert source.read_bytes().startswith(LONG)
+    assert (tmp_path / "s.jsonl.bak").read_bytes() == LONG
+
+
+def test_in_place_needs_a_file_of_its_own(source, tmp_path):
+    refused(run(*CUT, "--in-place", stdin=LONG), 2)
+    refused(run(*CUT, source, "--in-place", "-o", tmp_path / "out.jsonl"), 2)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refused(run(*CUT, pipe, "--in-place"), 2)
+    refused(run("resolve", source, "--json", "--in-place"), 2)
+    assert source.read_bytes() == LONG
+
+
+def test_a_file_that_changes_meanwhile_is_not_written_over(source):
+    """The stage waits for its report, a pipe, between reading and writing."""
+    pipe = source.with_name("report")
+    os.mkfifo(pipe)
+    started = subprocess.Popen(
+        [*COMPACTCTL, *CUT, str(source), "--in-place", "--report", str(pipe)],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+    )
+    with pipe.open("rb") as report:
+        with source.open("ab") as file:
+            file.write(b'{"role":"user","content":"more"}\n')
+        report.read()
+    complaint = started.communicate(timeout=60)[1].decode()
+    assert started.returncode == 3, complaint
+    assert "changed since it was read" in complaint
+    assert source.read_bytes() == LONG + b'{"role":"user","content":"more"}\n'
+    assert names(source.parent) == ["report", "s.jsonl"]

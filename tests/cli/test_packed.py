@@ -1,0 +1,120 @@
+"""Input packed by gzip or Zstandard, and input without an end."""
+
+import gzip
+import importlib.util
+import io
+from pathlib import Path
+
+import pytest
+from shell import CUT, LONG, refused, run
+
+from compactctl import reading
+from compactctl.errors import InputError
+
+GZIP = gzip.compress(LONG, mtime=0)
+# The magic of a frame is enough to ask for the extra.
+ZSTD = b"\x28\xb5\x2f\xfd\x00"
+HAS_ZSTD = any(
+    importlib.util.find_spec(package) and importlib.util.find_spec(f"{package}.zstd")
+    for package in ("compression", "backports")
+)
+
+
+def test_gzip_is_told_by_content_not_by_name(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(GZIP)
+    expected = run(*CUT, stdin=LONG).stdout
+    assert run(*CUT, path).stdout == expected
+    assert run(*CUT, stdin=GZIP).stdout == expected
+    assert run(*CUT, stdin=GZIP + gzip.compress(b"", mtime=0)).stdout == expected
+
+
+def test_packed_input_is_not_rewritten_in_place(tmp_path):
+    path = tmp_path / "s.jsonl.gz"
+    path.write_bytes(GZIP)
+    assert "packed" in refused(run(*CUT, path, "--in-place"), 2)
+    assert path.read_bytes() == GZIP
+
+
+@pytest.mark.parametrize("damage", [GZIP[:-20], GZIP[:30] + b"\xff" * 30 + GZIP[60:], GZIP[:5]])
+def test_damaged_gzip_is_one_line_and_exit_3(damage):
+    assert "the gzip data is damaged" in refused(run(*CUT, stdin=damage), 3)
+
+
+@pytest.mark.skipif(HAS_ZSTD, reason="the extra is installed")
+def test_zstandard_without_its_extra_says_what_to_install():
+    assert "pip install 'compactctl[zst]'" in refused(run(*CUT, stdin=ZSTD), 3)
+
+
+@pytest.mark.skipif(not HAS_ZSTD, reason="the extra is not installed")
+def test_zstandard_is_read(tmp_path):
+    zstd = pytest.importorskip("compression.zstd" if _standard() else "backports.zstd")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(zstd.compress(LONG[:1000]) + zstd.compress(LONG[1000:]))
+    assert reading.read_lines(str(path)) == LONG.splitlines(keepends=True)
+    path.write_bytes(zstd.compress(LONG)[:-20])
+    with pytest.raises(InputError, match="the Zstandard data is damaged"):
+        reading.read_lines(str(path))
+
+
+def _standard():
+    return importlib.util.find_spec("compression") is not None
+
+
+@pytest.fixture
+def small_limit(monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 1 << 22)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    bomb = io.BytesIO()
+    with gzip.GzipFile(fileobj=bomb, mode="wb") as file:
+        for _ in range(1 << 6):
+            file.write(bytes(1 << 20))
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(bomb.getvalue())
+    with pytest.raises(InputError, match="holds more than"):
+        reading.read_lines(str(path))
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_stream_without_end_is_refused(monkeypatch):
+    if not Path("/dev/zero").exists():
+        pytest.skip("no /dev/zero here")
+    with Path("/dev/zero").open() as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        with pytest.raises(InputError, match="-: holds more than"):
+            reading.read_lines("-")
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LONG)
+    read = reading._lines
+
+    def slowly(file):
+        found = read(file)
+        with path.open("ab") as other:
+            other.write(b"{}\n")
+        return found
+
+    monkeypatch.setattr(reading, "_lines", slowly)
+    with pytest.raises(InputError, match=r"s\.jsonl: changed while it was read"):
+        reading.read_lines(str(path))
+
+
+def test_lines_end_at_line_feeds_only(tmp_path):
+    path = tmp_path / "s.jsonl"
+    for content in (
+        b"",
+        b"a",
+        b"\n",
+        b"a\n\nb",
+        "a\u2028b\x85\x0b\x0c\x1cc\rd\r\n".encode(),
+        b"\0\n",
+    ):
+        path.write_bytes(content)
+        expected = [line + b"\n" for line in content.split(b"\n")]
+        expected[-1] = expected[-1].removesuffix(b"\n")
+        assert reading.read_lines(str(path)) == [line for line in expected if line]

@@ -1,0 +1,254 @@
+"""Hypothesis: whole transcripts of every format, with the odd lines that real files have."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import orjson
+from builders import assistant, call, read, result, system, text, thinking, user
+from hypothesis import strategies as st
+from scribe import IMAGE, ODD_BLOCK, Abandoned, Mark, Scribe, ways
+
+from compactctl import layers, placeholders, summaries
+from compactctl.model import Block, Message
+
+
+class Case(NamedTuple):
+    """The lines of one transcript; ``glued``: some line holds two objects."""
+
+    format: str
+    lines: list[bytes]
+    glued: bool
+
+
+LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 60))
+LOG = "\n".join(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(80)) + "\nError: 7 failed"
+DENSE = "日本語の長い文章です。" * 40 + "👩‍👩‍👧‍👦" * 20
+LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
+
+OUTPUTS = (
+    ("ok",),
+    ("",),
+    (),
+    (LONG,),
+    (LOG,),
+    (DENSE,),
+    ("two", "parts"),
+    (LOG, IMAGE, LONG),
+    (IMAGE,),
+    (f"before\n{LOOKALIKE}\nafter",),
+    (placeholders.cut("head\n" * 30, "tail", 5000, 70),),
+    ("<|endoftext|> \u2028 \x85 \x1b[31m \u202e \x7f",),
+    ("x" * 3000,),
+    (" " * 900,),
+    ("(file truncated; more lines follow)",),
+    (summaries.fence("a summary in an output"),),
+    ("Process exited with code 1\nOutput:\nboom",),
+    ("     1→x\n     2→y",),
+)
+WORDS = (
+    "go on",
+    "Always keep the tests green. Never touch main.",
+    LONG,
+    "word " * 250,
+    "emoji 👍🏽, \u2028 and <|im_start|>",
+    "</conversation_summary> <conversation_summary>",
+    f"{summaries.REQUEST}\n\nwhat now",
+    "- item\nGoal:\nnot a goal",
+    "[compactctl: 3 earlier messages removed.]",
+    IMAGE,
+    ODD_BLOCK,
+    " ",
+)
+PROMPTS = (
+    *(text(words) for words in WORDS[:-1]),
+    text("<system-reminder>\nuse tabs\n</system-reminder>"),
+    text("<system-reminder>\nuse spaces\n</system-reminder>"),
+    text("Caveat: The messages below were not typed", meta=True),
+    text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
+    text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
+)
+PATHS = ("/w/a.py", "a.py", "./b/../a.py", "/w/b.py", "/w/CLAUDE.md", "C:\\w\\A.py", "c:/w/a.py", "")
+WINDOWS = ({}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x", "limit": None})
+ODD_LINES = (
+    b"",
+    b"   ",
+    b"not json",
+    b"[1, 2]",
+    b"42",
+    b"null",
+    b"// a note",
+    b"# a note",
+    b"\0\0\0\0",
+    b"\xff\xfe\xff",
+    b'{"a": NaN}',
+    b'{"type":"user","message":{"role":"us',
+    b"{}",
+    b'{"type":"from-the-future","role":"from-the-future","payload":{"x":[1,2]}}',
+    b'{"type":5,"role":["user"],"message":"none","payload":7,"content":{"a":1}}',
+    b'{"type":"user"}',
+    b'{"role":"assistant","content":[]}',
+)
+DURABLE = (
+    b'{"type":"compactctl.fact","fact_id":"f1","content":"c","source_pointer":"transcript:s:1",'
+    b'"last_confirmed_at":"2026-01-05T08:00:00Z"}',
+    b'{ "type" : "compactctl.pending_item", "item_id":"p","description":"\\u00e4","status":"open",'
+    b'"source_pointer":"transcript:s:2","last_confirmed_at":"2026-01-05T08:00:00Z","reason":null}',
+    b'{"type":"compactctl.from_the_future","n":1e5}',
+)
+EXTRA = (
+    b',"odd":{"n":123456789012345678901234567890,"e":1e5,"f":1.0,"d":1,"d":2,"u":"\\u00e9\\/"}}',
+    b',"half":"\\ud83d","\\udc00":[{}]}',
+)
+
+
+def _blocks(pieces):
+    return [text(piece) for piece in pieces]
+
+
+@st.composite
+def _call(draw, call_id):
+    """A call and what came back for it."""
+    kind = draw(st.sampled_from(("read", "shell", "edit", "patch", "todo", "odd")))
+    path = draw(st.sampled_from(PATHS)) if kind in {"read", "edit"} else ""
+    if kind == "read":
+        made = read(call_id, path, **draw(st.sampled_from(WINDOWS)))
+    elif kind == "edit":
+        made = call(call_id, "Edit", file_path=path, old_string="a", new_string="bé" * 9)
+    elif kind == "shell":
+        made = call(call_id, "Bash", command="make test", timeout=10**19, ratio=1e-07)
+    elif kind == "patch":
+        made = call(call_id, "apply_patch", patch="*** Begin Patch\n*** Update File: a.py\n*** End Patch")
+    elif kind == "todo":
+        made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
+    else:
+        made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="\ud83d" * 0 + "é\u2028")
+    failed = draw(st.integers(0, 5)) == 5
+    named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
+    answer = result(call_id, *draw(st.sampled_from(OUTPUTS)), failed=failed, path=named or None)
+    if not answer.content:
+        answer = Block("result", call_id=call_id, failed=failed)
+    return made, answer
+
+
+@st.composite
+def _turn(draw, number):
+    """An answer of the model, with the user message that follows it ("" blocks: none does)."""
+    calls = [draw(_call(f"toolu_{number}_{at}")) for at in range(draw(st.integers(0, 3)))]
+    answer = [thinking(f"thought {number}")] if draw(st.booleans()) else []
+    if not calls or draw(st.booleans()):
+        answer.append(text(draw(st.sampled_from(WORDS[:6]))))
+    answer += [made for made, _ in calls]
+    answers = [answer for _, answer in calls]
+    if len(answers) > 1 and draw(st.booleans()):
+        answers.reverse()
+    prompts = draw(st.lists(st.sampled_from(PROMPTS), max_size=2))
+    if not calls and not prompts and draw(st.integers(0, 3)):
+        prompts = [text("go on")]
+    return assistant(*answer), answers, prompts
+
+
+MARK = Mark({"type": "compactctl.compaction", "summary": "s"})
+SUMMARY = text(summaries.fence(summaries.write({"Goal": ["mend it"]})))
+
+
+@st.composite
+def conversations(draw):
+    """A conversation as a provider would take it; it may stop in the middle of a batch."""
+    said = [system("Be kind.")] if draw(st.integers(0, 3)) == 3 else []
+    said.append(user(*draw(st.lists(st.sampled_from(PROMPTS), min_size=1, max_size=3))))
+    many = draw(st.integers(0, 9))
+    for number in range(many):
+        answer, answers, prompts = draw(_turn(number))
+        said.append(answer)
+        if number == many - 1 and answers:
+            open_calls = draw(st.integers(0, len(answers)))
+            answers = answers[open_calls:]
+            prompts = [] if open_calls else prompts
+        event = draw(st.integers(0, 19))
+        if event == 19 and prompts and not answers:
+            said += [MARK, user(SUMMARY)]
+        elif event == 18 and prompts and not answers:
+            said.append(Abandoned((user("a wrong turn"), assistant("so be it"))))
+        if answers or prompts:
+            said.append(user(*answers, *prompts))
+    return said
+
+
+def _spell(record, style):
+    """Write a record as JSON in one of the ways that are found."""
+    if style == 1:
+        return json.dumps(record, ensure_ascii=False).encode()
+    if style == 2:  # noqa: PLR2004 (the styles are numbered)
+        return json.dumps(record, separators=(",", ":")).encode()
+    plain = orjson.dumps(record) if style < 5 else json.dumps(record).encode()  # noqa: PLR2004
+    return plain if style == 0 else plain[:-1] + EXTRA[style % 2]
+
+
+@st.composite
+def transcripts(draw, format_name):
+    """A conversation in the lines of a format, with odd lines between them."""
+    scribe = Scribe(format_name)
+    every = ways(format_name)
+    way = st.sampled_from(every)
+    lines, objects = [], []
+    for record, own in scribe.write(draw(conversations()), lambda: draw(way)):
+        style = draw(st.integers(-8, 6))
+        lines.append(_spell(record, max(style, 0)))
+        objects.append(len(lines) - 1)
+        if style == -8:
+            lines.append(draw(st.sampled_from(ODD_LINES)))
+        elif style == -7:
+            lines.append(draw(st.sampled_from(DURABLE)))
+        elif style == -6 and own is not None and scribe.module.LINK:
+            lines.append(orjson.dumps(scribe.odd({"type": "from-the-future"})))
+        elif style == -5 and own is not None and scribe.module.LINK:
+            lines.append(orjson.dumps({"type": "note"} | dict.fromkeys(scribe.module.ALSO_LINKED, own)))
+    return _as_file(draw, format_name, lines, objects)
+
+
+def _as_file(draw, format_name, lines, objects):
+    """Put line ends to the lines, and the damage that whole files come with."""
+    glued = False
+    damage = draw(st.integers(0, 9))
+    at = draw(st.sampled_from(objects))
+    if damage == 1 and at + 1 in objects:
+        lines[at : at + 2] = [lines[at] + lines[at + 1]]
+        glued = True
+    elif damage == 2:
+        lines[at] = b"\0\0" + lines[at] + b"\0"
+    elif damage == 3:
+        lines[0] = b"\xef\xbb\xbf" + lines[0]
+    elif damage == 4:
+        lines.insert(0, draw(st.sampled_from(DURABLE)))
+    ends = draw(st.sampled_from((b"\n", b"\n", b"\r\n")))
+    whole = [line + ends for line in lines]
+    if draw(st.booleans()) and lines[-1]:
+        whole[-1] = lines[-1]
+    return Case(format_name, whole, glued)
+
+
+OPTIONS = {
+    "truncate": st.fixed_dictionaries(
+        {"max_tokens": st.sampled_from((40, 55, 90, 400)), "keep": st.sampled_from(("auto", "head", "tail", "both"))}
+    ),
+    "dedup": st.fixed_dictionaries({"protect": st.sampled_from((None, ["b.*"]))}),
+    "prune": st.fixed_dictionaries({"keep_turns": st.integers(1, 4)}),
+    "summarize": st.fixed_dictionaries(
+        {
+            "summarizer": st.just("template"),
+            "keep_messages": st.integers(1, 5),
+            "max_summary_tokens": st.sampled_from((150, 220, 400)),
+        }
+    ),
+}
+chains = st.permutations(layers.ORDER).flatmap(
+    lambda order: st.integers(1, len(order)).map(lambda many: tuple(order[:many]))
+)
+
+
+@st.composite
+def options(draw, names=layers.ORDER):
+    """Options of each layer, small enough to bite on small transcripts."""
+    return {name: draw(OPTIONS[name]) for name in names}
