@@ -19,7 +19,6 @@ _RULE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_TODO_TOOLS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
 _LEFT_OUT = re.compile(r"\(([\d,]+) earlier not listed\)")
 
 FAILURES = 5
@@ -142,19 +141,9 @@ def _todo(messages: Sequence[Message]) -> list[str]:
     """Give the items of the last todo list that are not done."""
     for message in reversed(messages):
         for block in reversed(message.blocks):
-            if block.kind == "call" and block.name.lower() in _TODO_TOOLS:
-                return _open_items(block)
+            if block.kind == "call" and tools.is_todo(block.name):
+                return [_flat(item) for item in tools.open_items(block)]
     return []
-
-
-def _open_items(call: Block) -> list[str]:
-    given = arguments(call)
-    items = given.get("todos") or given.get("plan") or []
-    return [
-        _flat(str(item.get("content") or item.get("step") or item.get("description") or ""))
-        for item in (items if isinstance(items, list) else [])
-        if isinstance(item, dict) and item.get("status") not in {"completed", "done", "cancelled"}
-    ]
 
 
 def _last_words(messages: Sequence[Message]) -> list[str]:

@@ -49,7 +49,7 @@ def write(
     """
     path = target(output, source, in_place=in_place)
     if path is None:
-        if output is None and sys.stdout is not None and sys.stdout.isatty():
+        if output is None and is_terminal():
             return False
         write_standard(chunks)
     elif in_place:
@@ -57,6 +57,11 @@ def write(
     else:
         write_file(chunks, path)
     return True
+
+
+def is_terminal() -> bool:
+    """Say whether standard output is a terminal, which gets no transcript unasked."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def target(output: str | None, source: str, *, in_place: bool) -> Path | None:

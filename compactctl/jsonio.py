@@ -46,7 +46,7 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _BETWEEN = re.compile("[ \t\r\n\0\ufeff]*")
 _CUT_TOKEN = re.compile(r"t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
-_CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}")
+_CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
 
 
 def parse(text: bytes) -> Any:
@@ -188,5 +188,8 @@ def dump(value: Any) -> bytes:
 
 
 def is_blank(line: bytes) -> bool:
-    """Say whether a line holds nothing but white space, NULs or a byte order mark."""
-    return not line.removeprefix(BOM).strip(_SKIP)
+    """Say whether a line holds nothing but white space, NULs or byte order marks."""
+    rest = line.strip(_SKIP)
+    if rest.startswith(BOM):
+        rest = rest.replace(BOM, b"").strip(_SKIP)
+    return not rest

@@ -21,13 +21,17 @@ class View(msgspec.Struct, frozen=True):
     """What a layer works on.
 
     ``counter`` counts tokens. ``signed``: thinking in this format is bound to what precedes it.
-    ``sha256`` gives the hash of the bytes that hold the view.
+    ``sha256`` gives the hash of the bytes that hold the view. ``store`` keeps a text for good and
+    gives the pointer to it; ``archive`` does so with the bytes that hold the view. None when the
+    user named no place for that.
     """
 
     messages: Sequence[Message]
     counter: Counter
     signed: bool = True
     sha256: Callable[[], str] = str
+    store: Callable[[str], str] | None = None
+    archive: Callable[[], str] | None = None
 
     def tokens(self) -> int:
         """Count the whole view."""

@@ -113,7 +113,7 @@ def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any
     if jsonio.is_blank(raw):
         if b"\0" in raw:
             faults.append(Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes"))
-        elif raw.startswith(jsonio.BOM):
+        elif jsonio.BOM in raw:
             faults.append(Fault("FILE-05", number, ""))
         return []
     if raw.removeprefix(jsonio.BOM).lstrip().startswith((b"//", b"#")):
@@ -121,12 +121,15 @@ def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any
         return []
     values, error = jsonio.scan(raw)
     pieces = [(end, value) for _, end, value in values]
+    readable = raw if error is None else raw[: pieces[-1][0] if pieces else 0]
     try:
-        faults.extend(_oddities(raw, number, values))
-        if b"\\u" in raw:  # the only way to half a character
+        odd = [*_oddities(readable, number, [value for _, value in pieces])]
+        if b"\\u" in readable:  # the only way to half a character
             pieces = [(end, jsonio.without_surrogates(value)) for end, value in pieces]
     except RecursionError:
-        pieces, error = [], jsonio.NotJsonError("nested too deeply to be read")
+        odd, pieces = [], []
+        error = jsonio.NotJsonError("nested too deeply to be read")
+    faults.extend(odd)
     if error is not None:
         faults.append(_damage(error, number, read=len(pieces)))
     elif pieces:
@@ -144,17 +147,17 @@ def _damage(error: jsonio.NotJsonError, number: int, *, read: int) -> Fault:
     return Fault("FILE-01" if error.torn else "FILE-02", number, what)
 
 
-def _oddities(raw: bytes, number: int, values: list[tuple[int, int, Any]]) -> Iterator[Fault]:
-    """Name what is odd about a line that can be read all the same."""
+def _oddities(raw: bytes, number: int, values: list[Any]) -> Iterator[Fault]:
+    """Name what is odd about a line, or the start of one, that can be read all the same."""
     if len(values) > 1:
         yield Fault("FILE-03", number, f"{len(values)}")
-    if b"\0" in raw and values:
+    if b"\0" in raw:
         yield Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes beside a record")
-    if raw.startswith(jsonio.BOM):
+    if raw.lstrip(b" \t\r\n\0").startswith(jsonio.BOM):
         yield Fault("FILE-05", number, "")
-    if any(not isinstance(value, dict) for _, _, value in values):
+    if any(not isinstance(value, dict) for value in values):
         yield Fault("FILE-10", number, "")
-    for _, _, value in values if b"\\u" in raw else ():
+    for value in values if b"\\u" in raw else ():
         path = _surrogate_path(value)
         if path is not None:
             yield Fault("FILE-09", number, f"at {path}")
@@ -164,18 +167,18 @@ def _surrogate_path(value: Any, path: str = "$") -> str | None:
     """Give the JSON path of the first string that holds a lone surrogate."""
     if isinstance(value, str):
         return None if jsonio.without_surrogates(value) == value else path
-    steps: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
-        steps = value.items()
-    elif isinstance(value, list):
-        steps = enumerate(value)
-    for step, item in steps:
-        name = jsonio.without_surrogates(step)
-        if name != step:
-            return path
-        found = _surrogate_path(item, f"{path}[{step}]" if step is name else f"{path}.{name}")
-        if found:
-            return found
+        for key, item in value.items():
+            if jsonio.without_surrogates(key) != key:
+                return path
+            found = _surrogate_path(item, f"{path}.{key}")
+            if found:
+                return found
+    if isinstance(value, list):
+        for at, item in enumerate(value):
+            found = _surrogate_path(item, f"{path}[{at}]")
+            if found:
+                return found
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from fnmatch import fnmatchcase
 
 _DRIVE = re.compile(r"^([A-Za-z]):[\\/]")
@@ -12,10 +13,11 @@ _DRIVE = re.compile(r"^([A-Za-z]):[\\/]")
 def key(path: str, cwd: str = "") -> str:
     """Give the key by which two spellings of a path are the same file.
 
-    Relative paths start from ``cwd``; ``.``, ``..`` and doubled slashes are folded. A path that
-    has the shape of a Windows path loses case and backslashes; on a POSIX path both mean what
-    they say and are kept.
+    Relative paths start from ``cwd``; ``.``, ``..`` and doubled slashes are folded, and letters
+    with accents are put together. A path that has the shape of a Windows path loses case and
+    backslashes; on a POSIX path both mean what they say and are kept.
     """
+    path, cwd = unicodedata.normalize("NFC", path), unicodedata.normalize("NFC", cwd)
     if _is_windows(path) or (_is_windows(cwd) and not path.startswith("/")):
         windows = path if _is_windows(path) else f"{cwd}/{path}"
         return posixpath.normpath(windows.replace("\\", "/")).lower()

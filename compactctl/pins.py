@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compactctl import paths, placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import Place, block_at, pair
-from compactctl.tools import PROTECTED, read_of
+from compactctl.tools import PROTECTED, is_todo, open_items, read_of
 
 _RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
 _NOT_A_REQUEST = (
@@ -31,12 +31,10 @@ def is_rule(block: Block) -> bool:
 
 
 def is_request(block: Block) -> bool:
-    """Say whether a user block is what a person asked."""
-    if block.kind == "image":
-        return True
-    if block.kind != "text" or block.meta:
+    """Say whether a user block is what a person asked; images and files are part of it."""
+    if block.kind == "result" or block.meta:
         return False
-    return not block.text.lstrip().startswith(_NOT_A_REQUEST)
+    return block.kind != "text" or not block.text.lstrip().startswith(_NOT_A_REQUEST)
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
@@ -88,3 +86,17 @@ def rules(messages: Sequence[Message]) -> set[Place]:
         if read and paths.matches(read.path, PROTECTED):
             latest[f"{read.key}\0{result_text(result)}"] = {interaction.call, interaction.result}
     return set().union(*latest.values()) if latest else set()
+
+
+def todo(messages: Sequence[Message]) -> set[Place]:
+    """Give the last todo list, call and result, if anything on it is still to be done."""
+    for interaction in reversed(pair(messages).interactions):
+        call = block_at(messages, interaction.call)
+        if interaction.result is not None and is_todo(call.name):
+            return {interaction.call, interaction.result} if open_items(call) else set()
+    return set()
+
+
+def always(messages: Sequence[Message]) -> set[Place]:
+    """Give what stays wherever it stands: the last request, standing rules, the open todo list."""
+    return last_request(messages) | rules(messages) | todo(messages)

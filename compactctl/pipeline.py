@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,17 @@ from compactctl.transcript import Transcript, parse
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
+
+
+
+class Keep(msgspec.Struct, frozen=True):
+    """Where what layers take out is kept for good; each gives the pointer to it.
+
+    ``text`` keeps one text, ``whole`` all bytes that a layer read.
+    """
+
+    text: Callable[[str], str] | None = None
+    whole: Callable[[bytes], str] | None = None
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -96,6 +107,7 @@ def run(
     *,
     mode: thinking.Mode = "auto",
     until: int | None = None,
+    keep: Keep | None = None,
 ) -> Result:
     """Run the named layers one after another; stop when the view is below ``until`` tokens.
 
@@ -111,7 +123,7 @@ def run(
     for name in names:
         if until is not None and tokens < until:
             break
-        change = _settled(name, state.transcript, options.get(name, {}), counter, mode)
+        change = _settled(name, state.transcript, options.get(name, {}), counter, mode, keep)
         state, step = _take(name, state, change, tokens, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
@@ -129,6 +141,7 @@ def compact(
     soft_limit: int,
     hard_limit: int,
     mode: thinking.Mode = "auto",
+    keep: Keep | None = None,
 ) -> Result:
     """Run layers until the view is under ``soft_limit`` tokens.
 
@@ -137,7 +150,7 @@ def compact(
         InvalidTranscriptError: as for :func:`run`.
 
     """
-    result = run(transcript, names, options, counter, mode=mode, until=soft_limit)
+    result = run(transcript, names, options, counter, mode=mode, until=soft_limit, keep=keep)
     before = (
         result.steps[0].tokens_before if result.steps else count_view(counter, transcript.messages)
     )
@@ -158,10 +171,17 @@ def _settled(
     options: Mapping[str, Any],
     counter: Counter,
     mode: thinking.Mode,
+    keep: Keep | None,
 ) -> Change:
     """Run one layer, and take out the thinking that may not stay behind what it changed."""
+    whole = keep.whole if keep else None
     view = View(
-        transcript.messages, counter, transcript.format.SIGNED, lambda: _sha256(transcript)
+        transcript.messages,
+        counter,
+        transcript.format.SIGNED,
+        lambda: _sha256(transcript),
+        keep.text if keep else None,
+        (lambda: whole(b"".join(e.raw for e in transcript.entries))) if whole else None,
     )
     change = layers.load(name)(view, **options)
     settled = thinking.settle(view.messages, change.messages, mode, signed=view.signed)

@@ -8,16 +8,29 @@ not taken for one of ours.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 
 import msgspec
 
+from compactctl.model import Block
+
 CUT = "[compactctl: "
 
-_CUT = re.compile(r"\n?\[compactctl: [\d,]+ of ([\d,]+) tokens cut \(([0-9a-f]{8})\)\]\n?")
+_POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
+_CUT = re.compile(
+    r"\n?\[compactctl: [\d,]+ of ([\d,]+) tokens cut \(([0-9a-f]{8})\)"
+    rf"(?:, whole in ({_POINTER}))?\]\n?"
+)
+_CLEARED = re.compile(
+    rf"\[compactctl: tool result of ([\d,]+) tokens cleared(?:, whole in ({_POINTER}))?\]"
+)
+_SUPERSEDED = re.compile(r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]")
+_CANDIDATES = 16
+"""Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _PRUNED = re.compile(
     r"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: (.*?)\.)?"
-    r"(?: Files modified: (.*?)\.)?\]",
+    rf"(?: Files modified: (.*?)\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*)\.)?\]",
     re.DOTALL,
 )
 _LONGEST = 10_000
@@ -28,16 +41,18 @@ _MORE = re.compile(r"(?:^|, )and ([\d,]+) more$")
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A text that was cut before: what is left of it, and its size in tokens when whole."""
+    """A text that was cut before: what is left, its tokens when whole, where the whole is."""
 
     head: str
     tail: str
     original: int
+    pointer: str | None = None
 
 
-def cut(head: str, tail: str, original: int, left: int) -> str:
+def cut(head: str, tail: str, original: int, left: int, pointer: str | None = None) -> str:
     """Join ``head`` and ``tail`` around a note; ``original`` and ``left`` are tokens."""
-    note = f"{CUT}{original - left:,} of {original:,} tokens cut ({_digest(head, tail, original)})]"
+    digest = _digest(head, tail, original, pointer)
+    note = f"{CUT}{original - left:,} of {original:,} tokens cut ({digest}){_whole_in(pointer)}]"
     before = f"{head}\n" if head else ""
     after = f"\n{tail}" if tail else ""
     return f"{before}{note}{after}"
@@ -47,17 +62,53 @@ def read_cut(text: str) -> Cut | None:
     """Recognise a text that :func:`cut` wrote."""
     if CUT not in text:
         return None
-    for found in _CUT.finditer(text):
+    for found in itertools.islice(_CUT.finditer(text), _CANDIDATES):
         head, tail = text[: found.start()], text[found.end() :]
-        original = int(found[1].replace(",", ""))
-        if found[2] == _digest(head, tail, original):
-            return Cut(head, tail, original)
+        original = _int(found[1])
+        if found[2] == _digest(head, tail, original, found[3]):
+            return Cut(head, tail, original, found[3])
     return None
 
 
-def _digest(head: str, tail: str, original: int) -> str:
-    whole = f"{original}\0{head}\0{tail}".encode("utf-8", "surrogatepass")
+def _digest(head: str, tail: str, original: int, pointer: str | None) -> str:
+    whole = f"{original}\0{pointer or ''}\0{head}\0{tail}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(whole).hexdigest()[:8]
+
+
+def _whole_in(pointer: str | None) -> str:
+    return f", whole in {pointer}" if pointer else ""
+
+
+def cleared(original: int, pointer: str | None) -> str:
+    """Stand for a result that was taken out; ``original`` is its size in tokens."""
+    return f"{CUT}tool result of {original:,} tokens cleared{_whole_in(pointer)}]"
+
+
+def read_cleared(text: str) -> bool:
+    """Recognise a whole text that :func:`cleared` wrote."""
+    return len(text) <= _LONGEST and bool(_CLEARED.fullmatch(text))
+
+
+def superseded(path: str, by: str | None) -> str:
+    """Stand for a read that a later one shows again; ``by`` is the call id of that one."""
+    later = f" by {by}" if by else ""
+    return f"{CUT}{msgspec.json.encode(path).decode()} was read again{later}, see there]"
+
+
+def is_superseded(text: str) -> bool:
+    """Recognise a whole text that :func:`superseded` wrote."""
+    return len(text) <= _LONGEST and bool(_SUPERSEDED.fullmatch(text))
+
+
+def of_image(block: Block) -> Block:
+    """Stand for an image: its type, its dimensions and its size."""
+    image = block.image
+    said = (image.media_type if image else "") or "image"
+    if image and image.width and image.height:
+        said += f", {image.width}×{image.height}"
+    if image and image.size:
+        said += f", {image.size:,} bytes"
+    return msgspec.structs.replace(block, kind="text", text=f"{CUT}image removed: {said}]", image=None)
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -68,6 +119,7 @@ class Pruned(msgspec.Struct, frozen=True):
     modified: list[str]
     more_read: int = 0
     more_modified: int = 0
+    pointers: tuple[str, ...] = ()
 
 
 def pruned(what: Pruned) -> str:
@@ -78,20 +130,24 @@ def pruned(what: Pruned) -> str:
         text += f" Files read: {_list(what.read, what.more_read)}."
     if what.modified or what.more_modified:
         text += f" Files modified: {_list(what.modified, what.more_modified)}."
+    if what.pointers:
+        text += f" Whole in {', '.join(what.pointers)}."
     return text + "]"
 
 
 def shorter(what: Pruned) -> Pruned:
-    """Leave out about a tenth of the paths, the oldest, of those read as long as there are any."""
+    """Leave out about a tenth of the paths, the oldest: those read, then those modified."""
     if what.read:
         many = max(1, len(what.read) // 10)
         return msgspec.structs.replace(
             what, read=what.read[many:], more_read=what.more_read + many
         )
-    many = max(1, len(what.modified) // 10)
-    return msgspec.structs.replace(
-        what, modified=what.modified[many:], more_modified=what.more_modified + many
-    )
+    if what.modified:
+        many = max(1, len(what.modified) // 10)
+        return msgspec.structs.replace(
+            what, modified=what.modified[many:], more_modified=what.more_modified + many
+        )
+    return msgspec.structs.replace(what, pointers=what.pointers[1:])
 
 
 def read_pruned(text: str) -> Pruned | None:
@@ -103,7 +159,8 @@ def read_pruned(text: str) -> Pruned | None:
         return None
     read, more_read = _unlist(found[2])
     modified, more_modified = _unlist(found[3])
-    return Pruned(_int(found[1]), read, modified, more_read, more_modified)
+    pointers = tuple(found[4].split(", ")) if found[4] else ()
+    return Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
 
 
 def _list(paths: list[str], more: int) -> str:

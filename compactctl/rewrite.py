@@ -66,7 +66,7 @@ def rewrite(
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
         created.insert(at, (plan.first, jsonio.dump(mark)))
-    return account(transcript.entries, *_emit(transcript.entries, changed, created))
+    return account(transcript.entries, *emit(transcript.entries, changed, created))
 
 
 def _blocks_by_entry(messages: Sequence[Message]) -> dict[int, list[Block]]:
@@ -178,7 +178,7 @@ def _record(transcript: Transcript, index: int) -> dict[str, Any]:
     return record
 
 
-def _emit(
+def emit(
     entries: Sequence[Entry],
     changed: dict[int, bytes | None],
     created: list[tuple[int, bytes]],

@@ -80,8 +80,8 @@ def stats(transcript: Transcript, counter: Counter) -> Stats:
     return Stats(
         total,
         len(transcript.messages),
-        roles,
-        kinds,
+        _sorted(roles),
+        _sorted(kinds),
         by_tool,
         by_file,
         largest,

@@ -31,9 +31,14 @@ _EDITS = frozenset(
     search_replace insert delete_file""".split()
 )
 _EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "text_editor"})
+_TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t|: |\|)")
 _CUT = re.compile(r"truncated|lines omitted|more lines|partial view", re.IGNORECASE)
+_REMINDER = re.compile(r"\s*<system-reminder>(?:(?!<system-reminder>).)*</system-reminder>\s*$", re.DOTALL)
+_UNCHANGED = re.compile(r"\b(?:unchanged|not (?:been )?(?:changed|modified))\b", re.IGNORECASE)
+_STUB = 400
+"""Characters; a result in place of the content, which an earlier one shows, is no longer."""
 
 DEFAULT_READ_LINES = 2000
 """Claude Code's Read shows no more lines than this when the call names no limit."""
@@ -42,16 +47,25 @@ END = 1 << 60
 
 
 class Read(msgspec.Struct, frozen=True):
-    """A read of lines ``start`` up to and without ``stop`` (from 1) of one file."""
+    """A read of one file: lines ``start`` up to and without ``stop`` (from 1) at most.
+
+    Of these only those before ``sure`` are known to be shown.
+    """
 
     path: str
     key: str
     start: int = 1
     stop: int = END
+    sure: int = END
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether the whole file is shown."""
+        return self.start <= 1 and self.sure >= END
 
     def covers(self, other: Read) -> bool:
-        """Say whether all that ``other`` shows is shown here."""
-        return self.key == other.key and self.start <= other.start and other.stop <= self.stop
+        """Say whether all that ``other`` may show is shown here."""
+        return self.key == other.key and self.start <= other.start and other.stop <= self.sure
 
 
 def is_shell(name: str) -> bool:
@@ -70,8 +84,11 @@ def read_of(call: Block, result: Block) -> Read | None:
     if not path:
         return None
     start, stop = _range(given)
-    stop = min(stop, _shown_to(result_text(result)))
-    return Read(path, paths.key(path, call.cwd), start, stop)
+    shown = _shown_to(result_text(result))
+    if shown is None:
+        return Read(path, paths.key(path, call.cwd), start, stop, start)
+    stop = min(stop, shown)
+    return Read(path, paths.key(path, call.cwd), start, stop, stop)
 
 
 def _reads(name: str, given: dict[str, Any]) -> bool:
@@ -101,19 +118,23 @@ def _whole(value: Any, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
-def _shown_to(text: str) -> int:
-    """Give the line before which a result stops short, ``END`` when nothing says that it does.
+def _shown_to(text: str) -> int | None:
+    """Give the line before which a result stops, ``END`` when nothing says that it stops short.
 
-    Line numbers in the text tell where a cut result ends; a result with a gap, or a cut one
-    without numbers, shows no range that can be relied on.
+    Line numbers in the text tell where a cut result ends. None where that can not be relied on:
+    a result with a gap, a cut one without numbers, or one that only says "unchanged".
     """
+    if len(text) <= _STUB and _UNCHANGED.search(text):
+        return None
+    text = _REMINDER.sub("", text)
     end = text[-400:]
-    numbers = [int(found[1]) for line in end.split("\n")[1:] if (found := _NUMBERED.match(line))]
-    last = numbers[-1] if numbers else 0
     if placeholders.CUT in text and placeholders.CUT not in end:
-        return 1
+        return None
+    lines = end.split("\n")[1:] if _NUMBERED.match(text) else []
+    numbers = [int(found[1]) for line in lines if (found := _NUMBERED.match(line))]
+    last = numbers[-1] if numbers else 0
     if placeholders.CUT in end or _CUT.search(end):
-        return last + 1
+        return last + 1 if last else None
     return last + 1 if last >= DEFAULT_READ_LINES else END
 
 
@@ -129,6 +150,27 @@ def modified_by(call: Block) -> list[str]:
         path = _path(given)
         return [path] if path and given.get("command") != "view" else []
     return []
+
+
+def is_todo(name: str) -> bool:
+    """Say whether a tool writes down the list of what is to be done."""
+    return name.lower() in _TODOS
+
+
+def open_items(call: Block) -> list[str]:
+    """Give the items of a todo list that are not done."""
+    given = arguments(call)
+    items = given.get("todos") or given.get("plan") or []
+    return [
+        str(item.get("content") or item.get("step") or item.get("description") or "")
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict) and item.get("status") not in {"completed", "done", "cancelled"}
+    ]
+
+
+def keys_modified_by(call: Block) -> list[str]:
+    """Give the keys of the files that a call writes or edits."""
+    return [paths.key(path, call.cwd) for path in modified_by(call)]
 
 
 class Files(msgspec.Struct, frozen=True):

@@ -16,6 +16,9 @@ from compactctl.model import Message
 
 COMPACTION = "compactctl.compaction"
 
+_HEAD = 100
+"""Entries among which a record that names the session is looked for."""
+
 
 class Transcript(msgspec.Struct, frozen=True):
     """What one file holds.
@@ -58,14 +61,16 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
     faults: list[Fault] = []
     durable: list[int] = []
     build = Assembler()
-    records = 0
+    readable = last = 0
 
     def conversation() -> Iterator[tuple[int, Any]]:
         """Pass on the format's own records; keep this tool's aside."""
-        nonlocal records
+        nonlocal readable, last
         decode = msgspec.json.Decoder(module.Record).decode
         for index, record in lines.read(raw_lines, decode, entries, faults):
-            records += 1
+            line = entries[index].line
+            readable += line != last
+            last = line
             kind = record.type
             if isinstance(kind, str) and kind.startswith("compactctl."):
                 if kind == COMPACTION:
@@ -77,5 +82,15 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
 
     module.view(conversation(), build)
     return Transcript(
-        name, module, entries, build.messages(), faults, durable, len(entries) - records
+        name, module, entries, build.messages(), faults, durable, entries[-1].line - readable
     )
+
+
+def session(transcript: Transcript) -> str:
+    """Give the name of the session, as the first record that has one says; else ``transcript``."""
+    session_of = getattr(transcript.format, "session_of", None)
+    if session_of is None:
+        return "transcript"
+    raw = (entry.raw for entry in transcript.entries[:_HEAD])
+    names = map(session_of, lines.objects(raw, _HEAD))
+    return next((name for name in names if isinstance(name, str) and name), "transcript")

@@ -69,8 +69,8 @@ PROMPTS = (
     text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
     text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
 )
-PATHS = ("/w/a.py", "a.py", "./b/../a.py", "/w/b.py", "/w/CLAUDE.md", "C:\\w\\A.py", "c:/w/a.py", "")
-WINDOWS = ({}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x", "limit": None})
+PATHS = ("/w/a.py", "/w/a.py", "a.py", "./b/../a.py", "/w/CLAUDE.md", "C:\\w\\A.py", "c:/w/a.py", "")
+WINDOWS = ({}, {}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x"})
 ODD_LINES = (
     b"",
     b"   ",
@@ -110,7 +110,7 @@ def _blocks(pieces):
 @st.composite
 def _call(draw, call_id):
     """A call and what came back for it."""
-    kind = draw(st.sampled_from(("read", "shell", "edit", "patch", "todo", "odd")))
+    kind = draw(st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "odd")))
     path = draw(st.sampled_from(PATHS)) if kind in {"read", "edit"} else ""
     if kind == "read":
         made = read(call_id, path, **draw(st.sampled_from(WINDOWS)))
@@ -126,7 +126,8 @@ def _call(draw, call_id):
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="\ud83d" * 0 + "é\u2028")
     failed = draw(st.integers(0, 5)) == 5
     named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
-    answer = result(call_id, *draw(st.sampled_from(OUTPUTS)), failed=failed, path=named or None)
+    given = OUTPUTS[:8] if kind == "read" else OUTPUTS
+    answer = result(call_id, *draw(st.sampled_from(given)), failed=failed, path=named or None)
     if not answer.content:
         answer = Block("result", call_id=call_id, failed=failed)
     return made, answer
@@ -158,7 +159,7 @@ def conversations(draw):
     """A conversation as a provider would take it; it may stop in the middle of a batch."""
     said = [system("Be kind.")] if draw(st.integers(0, 3)) == 3 else []
     said.append(user(*draw(st.lists(st.sampled_from(PROMPTS), min_size=1, max_size=3))))
-    many = draw(st.integers(0, 9))
+    many = draw(st.sampled_from((0, 1, 2, 3, 5, 6, 8, 10)))
     for number in range(many):
         answer, answers, prompts = draw(_turn(number))
         said.append(answer)
@@ -229,20 +230,32 @@ def _as_file(draw, format_name, lines, objects):
     return Case(format_name, whole, glued)
 
 
-OPTIONS = {
-    "truncate": st.fixed_dictionaries(
-        {"max_tokens": st.sampled_from((40, 55, 90, 400)), "keep": st.sampled_from(("auto", "head", "tail", "both"))}
-    ),
-    "dedup": st.fixed_dictionaries({"protect": st.sampled_from((None, ["b.*"]))}),
-    "prune": st.fixed_dictionaries({"keep_turns": st.integers(1, 4)}),
-    "summarize": st.fixed_dictionaries(
-        {
-            "summarizer": st.just("template"),
-            "keep_messages": st.integers(1, 5),
-            "max_summary_tokens": st.sampled_from((150, 220, 400)),
-        }
-    ),
+SMALL = {
+    "truncate": {
+        "max_tokens": (40, 55, 90, 400),
+        "keep": ("auto", "head", "tail", "both"),
+        "batch_tokens": (None, 100),
+        "skip_recent": (0, 1),
+    },
+    "dedup": {"protect": (None, ["b.*"]), "mode": ("drop", "stub"), "stale": (False, True)},
+    "prune": {
+        "mode": ("drop", "drop", "snip", "clear"),
+        "keep_turns": (1, 2, 3, 4),
+        "keep_messages": (None, None, 1, 4),
+        "keep_tokens": (None, None, 1, 300),
+        "head": (0, 1, 3),
+        "max_messages": (4, 7),
+        "keep_results": (0, 1, 3),
+        "marker": (True, True, False),
+    },
+    "summarize": {
+        "summarizer": ("template",),
+        "keep_messages": (1, 2, 3, 5),
+        "keep_tokens": (None, None, 300),
+        "max_summary_tokens": (150, 220, 400),
+    },
 }
+"""Values small enough to bite on small transcripts; what is not here has its default."""
 chains = st.permutations(layers.ORDER).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda many: tuple(order[:many]))
 )
@@ -250,5 +263,12 @@ chains = st.permutations(layers.ORDER).flatmap(
 
 @st.composite
 def options(draw, names=layers.ORDER):
-    """Options of each layer, small enough to bite on small transcripts."""
-    return {name: draw(OPTIONS[name]) for name in names}
+    """Options of each layer."""
+    return {
+        name: {
+            key: draw(st.sampled_from(values))
+            for key, values in SMALL[name].items()
+            if key in layers.options(name)
+        }
+        for name in names
+    }

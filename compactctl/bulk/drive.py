@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compactctl import formats
 from compactctl.bulk import manifest, names
 from compactctl.bulk.engine import Stop, outcomes, start, stoppable
-from compactctl.bulk.plan import batches, plan
+from compactctl.bulk.plan import batches, plan, refuse_report
 from compactctl.bulk.progress import Progress
 from compactctl.errors import UsageError
 from compactctl.tokens import load_counter
@@ -40,6 +40,7 @@ def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
     previous = manifest.last_lines(out) if settings.resume and out else None
     jobs = plan(sources, out, in_place=settings.in_place, archive=recipe.archive, previous=previous)
     del previous
+    refuse_report(recipe.report, jobs)
     writer = manifest.writer(None if recipe.dry_run else out)
     try:
         if not recipe.dry_run:
@@ -89,7 +90,7 @@ def _sweep(out: str | None) -> None:
 def _drive(
     jobs: list[Job], settings: Settings, writer: manifest.Writer, progress: Progress, stop: Stop
 ) -> None:
-    engine = start(settings)
+    engine = start(settings, sum(job.size for job in jobs))
     tasks = batches(jobs, group=settings.engine == "dask")
     try:
         for outcome in outcomes(engine, tasks, stop):

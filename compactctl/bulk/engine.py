@@ -61,8 +61,8 @@ def stoppable() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def start(settings: Settings) -> Engine:
-    """Start the engine that was asked for."""
+def start(settings: Settings, size: int) -> Engine:
+    """Start the engine that was asked for; there are ``size`` bytes to do."""
     if settings.engine == "dask":
         from compactctl.bulk.cluster import Cluster  # noqa: PLC0415 (needs an extra)
 
@@ -70,7 +70,7 @@ def start(settings: Settings) -> Engine:
         return Cluster(settings.recipe, settings.scheduler)
     from compactctl.bulk.pool import Pool  # noqa: PLC0415 (only the engine that is asked for)
 
-    return Pool(settings.recipe, settings.workers(), settings.memory())
+    return Pool(settings.recipe, settings.workers(), settings.memory(), size)
 
 
 def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator[Outcome]:

@@ -114,6 +114,19 @@ def _refuse_collisions(jobs: Mapping[tuple[str, str | None], Job], out: str) -> 
         made[target] = job.source
 
 
+def refuse_report(report: str | None, jobs: Iterable[Job]) -> None:
+    """Make sure that no record is appended to a transcript.
+
+    Raises:
+        UsageError: the report is one of the sources or of the outputs.
+
+    """
+    if report is not None:
+        path = _real(report)
+        if any(path in {_real(job.path), job.target and _real(job.target)} for job in jobs):
+            raise UsageError(f"--report {report} is a transcript; give the report another file")
+
+
 def batches(jobs: Iterable[Job], *, group: bool) -> Iterator[list[Job]]:
     """Put jobs into tasks: one each, or for a cluster as many as are worth the trip."""
     batch: list[Job] = []

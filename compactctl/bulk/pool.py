@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import signal
 import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import resource_tracker
@@ -30,7 +30,11 @@ GROUP = False
 """Whether several small files should make one task: here a task costs a tenth of a ms."""
 
 PRELOAD = "COMPACTCTL_BULK_PRELOAD"
-"""Tells ``preload``, in the process that workers are forked from, which tokenizer they need."""
+"""Tells ``preload``, in the process that workers are forked from, which tokenizer they need, and
+how many bytes there are for each of them."""
+
+_START = 2.0
+"""Seconds in which a worker that is to be ended must have come to say its number."""
 
 _GRACE = 5.0
 """Seconds that a worker has to end an overdue file itself; then it is ended."""
@@ -50,8 +54,12 @@ class _Busy(msgspec.Struct):
 class Pool:
     """Workers that are started when there is something to do and kept for the next task."""
 
-    def __init__(self, recipe: Recipe, workers: int, memory: int) -> None:
-        """Start nothing yet; ``memory`` bounds the address space of a worker, in bytes."""
+    def __init__(self, recipe: Recipe, workers: int, memory: int, size: int = 0) -> None:
+        """Start nothing yet.
+
+        ``memory`` bounds the address space of a worker, ``size`` is what there is to do, in bytes.
+        """
+        self._preload = f"{recipe.tokenizer}:{size // workers}"
         self._recipe = recipe
         self._workers = workers
         self._memory = memory
@@ -86,7 +94,7 @@ class Pool:
         resource_tracker.ensure_running()
         # Ctrl-C reaches the whole group, also a process that has not yet come to ignoring it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        os.environ[PRELOAD] = self._recipe.tokenizer
+        os.environ[PRELOAD] = self._preload
         try:
             executor = ProcessPoolExecutor(
                 1, self._context, initializer=limits.begin_worker, initargs=(self._memory,)
@@ -133,6 +141,5 @@ class Pool:
 
 
 def _kill(worker: _Worker) -> None:
-    if worker.pid.done() and worker.pid.exception() is None:
-        with suppress(ProcessLookupError):
-            os.kill(worker.pid.result(), signal.SIGKILL)
+    with suppress(ProcessLookupError, BrokenProcessPool, TimeoutError, CancelledError):
+        os.kill(worker.pid.result(_START), signal.SIGKILL)

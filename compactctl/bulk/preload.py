@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 from contextlib import suppress
 
 from compactctl import formats, layers
 from compactctl.bulk import task  # noqa: F401 (what workers run)
 from compactctl.tokens import load_counter
+from compactctl.tokens.engines import SWITCH_CHARACTERS
 
-for _name in layers.ORDER:
-    layers.load(_name)
+
+def _load_tokenizer(name: str, size: int) -> None:
+    """Load what counts best when there is so much to count, which a counter sees by itself."""
+    is_much = size > SWITCH_CHARACTERS and importlib.util.find_spec("toktok") is not None
+    load_counter(name).count("word " * (SWITCH_CHARACTERS // 5 + 1 if is_much else 1))
+
+
+for _layer in layers.ORDER:
+    layers.load(_layer)
 formats.names()  # imports them all
 with suppress(Exception):  # a worker says it, with the file that needed it
-    load_counter(os.environ["COMPACTCTL_BULK_PRELOAD"]).count("a")
+    _name, _, _size = os.environ["COMPACTCTL_BULK_PRELOAD"].partition(":")
+    _load_tokenizer(_name, int(_size))
 gc.freeze()  # a collection would touch, and so copy, all that is shared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -105,8 +104,5 @@ def _row(name: str, row: Row) -> str:
 def _bar(size: int) -> Any:
     tqdm: Any = importlib.import_module("tqdm")  # only for a terminal
     # What is shown is the work left, which goes by size: the largest files come first.
-    form = "{percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}"
-    narrow = None if "COLUMNS" not in os.environ else int(os.environ["COLUMNS"])
-    return tqdm.tqdm(
-        total=size, unit="B", bar_format=form, ncols=narrow, file=sys.stderr, leave=False
-    )
+    form = "{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+    return tqdm.tqdm(total=size, bar_format=form, file=sys.stderr, leave=False, dynamic_ncols=True)

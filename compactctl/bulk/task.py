@@ -184,10 +184,13 @@ def _publish(
 ) -> None:
     """Write the result, but the original into the archive first, under the hashes ``made``."""
     if recipe.archive is not None:
-        if data is source.raw:
-            archive.note_unchanged(recipe.archive, made[0])
-        else:
-            archive.keep(recipe.archive, source.raw, made)
+        try:
+            if data is source.raw:
+                archive.note_unchanged(recipe.archive, made[0])
+            else:
+                archive.keep(recipe.archive, source.raw, made)
+        except InputError as error:
+            raise InputError(f"its original could not be kept: it {error.what}") from None
     if job.in_place:
         if data is not source.raw:
             _replace(job.path, source, data)

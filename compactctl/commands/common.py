@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from compactctl import files, layers, lines, pipeline, report, transcript
+from compactctl.durable.artifacts import ArtifactStore
 from compactctl.errors import InputError
 from compactctl.thinking import Mode
 from compactctl.tokens import Counter, load_counter
@@ -58,6 +59,18 @@ ReportOption = Annotated[
         metavar="FILE", envvar="COMPACTCTL_REPORT", help="Append one JSON record to FILE."
     ),
 ]
+ArtifactsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Store the full text of what is cut there; placeholders point to it."
+    ),
+]
+ArchiveOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Store the whole transcript there first; the placeholder points to it."
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
 
@@ -96,12 +109,19 @@ def with_options(
 
 
 def layer_options(*names: str) -> dict[str, tuple[Any, Any]]:
-    """Give the options of layers as typer options, each once."""
-    found: dict[str, tuple[Any, Any]] = {}
-    for name in names:
-        for key, (kind, text, default) in layers.options(name).items():
-            found.setdefault(key, (Annotated[kind, typer.Option(help=text)], default))
-    return found
+    """Give the options of layers as typer options; one that two layers have is told apart."""
+    return {
+        option: (Annotated[kind, typer.Option(help=text)], default)
+        for name in names
+        for key, (kind, text, default) in layers.options(name).items()
+        for option in [_option(key, name, names)]
+    }
+
+
+def _option(key: str, name: str, names: Sequence[str]) -> str:
+    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
+    shared = sum(key in layers.options(other) for other in names) > 1
+    return f"{name}_{key}" if shared else key
 
 
 def read(file: str, format_name: str | None) -> transcript.Transcript:
@@ -156,14 +176,31 @@ def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str
     check_outputs(file, given)
     counter = load_counter(given["tokenizer"])
     found = read(file, given["format"])
-    options = options_of(names, given)
-    result = pipeline.run(found, names, options, counter, mode=given["thinking"])
+    options = options_of(names, given, names)
+    keep = keep_of(found, given)
+    result = pipeline.run(found, names, options, counter, mode=given["thinking"], keep=keep)
     finish(stage, result, counter, clock, given)
 
 
-def options_of(names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Pick each layer's options out of all that were given."""
-    return {name: {key: given[key] for key in layers.options(name)} for name in names}
+def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> pipeline.Keep:
+    """Give the places that the command line named for what is taken out."""
+    dry = given["output"] is None and not given["in_place"] and files.is_terminal()
+    session = transcript.session(found)
+    artifacts, archive = given.get("artifacts"), given.get("archive")
+    return pipeline.Keep(
+        ArtifactStore(artifacts, session, dry=dry).put if artifacts else None,
+        ArtifactStore(archive, session, dry=dry).put_bytes if archive else None,
+    )
+
+
+def options_of(
+    names: Sequence[str], given: Mapping[str, Any], among: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Pick the options of each layer out of all that were given for the layers ``among``."""
+    return {
+        name: {key: given[_option(key, name, among)] for key in layers.options(name)}
+        for name in names
+    }
 
 
 def finish(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compactctl import layers, pipeline
+from compactctl import layers, pipeline, report
 from compactctl.commands.common import (
     COMMON,
+    ArtifactsOption,
     Clock,
     check_outputs,
     finish,
+    keep_of,
     layer_options,
     options_of,
     read,
@@ -19,13 +21,18 @@ from compactctl.commands.common import (
 )
 from compactctl.errors import UsageError
 from compactctl.pipeline import Step
+from compactctl.slim import slim
 from compactctl.tokens import count_view, load_counter
 
 if TYPE_CHECKING:
     from compactctl.pipeline import Result
     from compactctl.tokens import Counter
+    from compactctl.transcript import Transcript
 
 EXAMPLE = "compactctl compact session.jsonl --soft-limit 60000 -o small.jsonl"
+
+_REACTIVE_MESSAGES = 5
+"""Messages that the emergency form leaves word for word (CONTRACT §3)."""
 
 _LIMITS = {
     "soft_limit": (
@@ -35,6 +42,38 @@ _LIMITS = {
     "hard_limit": (
         Annotated[int, typer.Option(help="Fail (exit 4) if the view is not below after all.")],
         120_000,
+    ),
+    "window": (
+        Annotated[
+            int | None,
+            typer.Option(help="Instead of the limits: the model's context window in tokens."),
+        ],
+        None,
+    ),
+    "reserve": (
+        Annotated[int, typer.Option(help="Tokens of --window to leave for the answer.")],
+        16_384,
+    ),
+    "reactive": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--reactive",
+                help="After a provider said that the prompt is too long: keep the newest "
+                f"{_REACTIVE_MESSAGES} messages, summarize everything else.",
+            ),
+        ],
+        False,
+    ),
+    "slim": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--slim",
+                help="Also drop what the harness keeps for its own screen (bytes, not tokens).",
+            ),
+        ],
+        False,
     ),
     "layers": (
         Annotated[str, typer.Option(metavar="A,B", help="The layers to run, in this order.")],
@@ -46,18 +85,46 @@ _LIMITS = {
 def _compact(file: str, **given: Any) -> None:
     clock = Clock()
     check_outputs(file, given)
-    names = _names(given["layers"])
     counter = load_counter(given["tokenizer"])
-    result = pipeline.compact(
-        read(file, given["format"]),
+    found = read(file, given["format"])
+    result = _run(found, given, counter)
+    slimmed = slim(result) if given["slim"] else None
+    total = _total(result, counter, given)
+    finish("compact", slimmed.result if slimmed else result, counter, clock, given, total=total)
+    if slimmed and not given["quiet"]:
+        report.say(slimmed.line())
+
+
+def _run(found: Transcript, given: dict[str, Any], counter: Counter) -> Result:
+    """Run the layers that the options ask for, up to the limits that they set."""
+    names = ("summarize",) if given["reactive"] else _names(given["layers"])
+    options = options_of(names, given, layers.ORDER)
+    soft, hard = _limits(given)
+    if given["reactive"]:
+        options["summarize"]["keep_messages"] = _REACTIVE_MESSAGES
+        soft = 0
+    keep = keep_of(found, given)
+    return pipeline.compact(
+        found,
         names,
-        options_of(names, given),
+        options,
         counter,
-        soft_limit=given["soft_limit"],
-        hard_limit=given["hard_limit"],
+        soft_limit=soft,
+        hard_limit=hard,
         mode=given["thinking"],
+        keep=keep,
     )
-    finish("compact", result, counter, clock, given, total=_total(result, counter))
+
+
+def _limits(given: dict[str, Any]) -> tuple[int, int]:
+    """Give the soft and the hard limit in tokens."""
+    if given["window"] is None:
+        return given["soft_limit"], given["hard_limit"]
+    usable = given["window"] - given["reserve"]
+    if given["reserve"] < 0 or usable <= 0:
+        raise UsageError("--window must be greater than --reserve, and neither negative")
+    # A view that is exactly as large as what is usable still fits.
+    return usable + 1, given["window"]
 
 
 def _names(given: str) -> tuple[str, ...]:
@@ -71,9 +138,10 @@ def _names(given: str) -> tuple[str, ...]:
     return names
 
 
-def _total(result: Result, counter: Counter) -> Step:
-    """Sum up all steps as one."""
+def _total(result: Result, counter: Counter, given: dict[str, Any]) -> Step:
+    """Sum up all steps as one; say so when the target is out of reach."""
     steps = result.steps
+    soft = 0 if given["reactive"] else _limits(given)[0]
     if not steps:
         tokens, many = count_view(counter, result.messages), len(result.messages)
         note = "already below the soft limit"
@@ -86,9 +154,16 @@ def _total(result: Result, counter: Counter) -> Step:
         steps[0].messages_before,
         steps[-1].messages_after,
         (),
-        f"after {', '.join(step.layer for step in steps)}",
+        f"after {', '.join(step.layer for step in steps)}{_out_of_reach(steps, soft)}",
         min(first, default=None),
     )
+
+
+def _out_of_reach(steps: list[Step], soft: int) -> str:
+    floor = steps[-1].tokens_after
+    if soft < 2 or floor < soft:  # noqa: PLR2004 (a limit of 0 or 1 asks for all layers, not for a size)
+        return ""
+    return f", cannot reach {soft:,}: the floor is {floor:,}"
 
 
 compact = with_options(
@@ -96,5 +171,5 @@ compact = with_options(
     "compact",
     "Run the layers in order, each only if the view is still too large.",
     EXAMPLE,
-    _LIMITS | layer_options(*layers.ORDER) | COMMON,
+    _LIMITS | layer_options(*layers.ORDER) | {"artifacts": (ArtifactsOption, None)} | COMMON,
 )

@@ -5,10 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
-from compactctl.commands.common import COMMON, layer_options, run_layers, with_options
+from compactctl.commands.common import (
+    COMMON,
+    ArchiveOption,
+    ArtifactsOption,
+    layer_options,
+    run_layers,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_STORES: dict[str, dict[str, tuple[Any, Any]]] = {
+    "truncate": {"artifacts": (ArtifactsOption, None)},
+    "prune": {"artifacts": (ArtifactsOption, None), "archive": (ArchiveOption, None)},
+}
+"""Where a layer may keep what it takes out; the layer itself only sees a function for it."""
 
 
 def command(name: str) -> Callable[..., None]:
@@ -18,4 +32,5 @@ def command(name: str) -> Callable[..., None]:
         run_layers(name, (name,), file, given)
 
     text = layers.load(name).__doc__ or ""
-    return with_options(stage, name, text, layers.example(name), layer_options(name) | COMMON)
+    options = layer_options(name) | _STORES.get(name, {}) | COMMON
+    return with_options(stage, name, text, layers.example(name), options)

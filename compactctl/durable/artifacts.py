@@ -35,10 +35,11 @@ def session_name(name: str) -> str:
 class ArtifactStore:
     """A folder of artifacts of one session."""
 
-    def __init__(self, root: str, session: str) -> None:
-        """Nothing is made until the first :meth:`put`."""
+    def __init__(self, root: str, session: str, *, dry: bool = False) -> None:
+        """Make nothing until the first :meth:`put`, and nothing at all on a dry run."""
         self.root = root
         self.session = session_name(session)
+        self.dry = dry
 
     def put(self, text: str) -> str:
         """Store ``text`` as UTF-8 and give its pointer; the same text is stored once.
@@ -47,8 +48,13 @@ class ArtifactStore:
             InputError: the folder cannot be written, or what lies there is not ours.
 
         """
-        content = text.encode("utf-8", "replace")
+        return self.put_bytes(text.encode("utf-8", "replace"))
+
+    def put_bytes(self, content: bytes) -> str:
+        """Store ``content``, as :meth:`put` does."""
         digest = hashlib.sha256(content).hexdigest()
+        if self.dry:
+            return self._pointer(f"{digest[:SHORT]}.txt", digest)
         try:
             folder = self._folder()
             try:
@@ -63,6 +69,9 @@ class ArtifactStore:
             raise InputError("an artifact of this name holds something else", file=self.root) from None
         except OSError as error:
             raise InputError(f"artifacts cannot be stored: {error.strerror}", file=self.root) from None
+        return self._pointer(name, digest)
+
+    def _pointer(self, name: str, digest: str) -> str:
         return f"artifact:{self.session}:{name}:{digest[:12]}"
 
     def _folder(self) -> int:

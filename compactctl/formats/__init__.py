@@ -86,7 +86,7 @@ def detect(lines: Sequence[bytes]) -> ModuleType:
 
 
 def _best(records: Sequence[dict[str, Any]], lines: Sequence[bytes]) -> ModuleType | None:
-    scores = {name: sum(map(load(name).recognise, records)) for name in names()}
+    scores = {name: sum(_knows(load(name), record) for record in records) for name in names()}
     most = max(scores.values())
     best = [name for name, score in scores.items() if score == most]
     if not most:
@@ -94,6 +94,13 @@ def _best(records: Sequence[dict[str, Any]], lines: Sequence[bytes]) -> ModuleTy
     if "messages" in best and "openai" in best:
         return load("openai" if any(map(_is_chat, lines)) else "messages")
     return load(best[0])
+
+
+def _knows(module: ModuleType, record: dict[str, Any]) -> bool:
+    try:
+        return bool(module.recognise(record))
+    except TypeError:  # a list or an object where every format has a word
+        return False
 
 
 def _is_chat(raw: bytes) -> bool:

@@ -241,3 +241,35 @@ def create(
         pieces = [block.text if block.kind == "text" else make(block) for block in made]
         message = {"role": role, "content": content(pieces)}
     return line | {"message": message, "uuid": own, "timestamp": like.get("timestamp", "")}
+
+
+SLIM_KEYS = (b'"toolUseResult"', b'"progress"')
+"""Bytes that a line with something for :func:`slim` holds."""
+
+
+def slim(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Give a line without the copies that only the harness's own screen shows."""
+    if record.get("type") == "progress":
+        return None
+    if "toolUseResult" in record:
+        return {key: value for key, value in record.items() if key != "toolUseResult"}
+    return record
+
+
+def session_of(record: dict[str, Any]) -> Any:
+    """Give the name of the session that a line belongs to."""
+    return record.get("sessionId")
+
+
+def usage_of(record: dict[str, Any]) -> tuple[Any, int] | None:
+    """Give (message, context size in tokens) where a line records what its call was sent.
+
+    Lines of one message repeat it, the last is right; output tokens are no part of the size.
+    """
+    message = record.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict) or record.get("isSidechain") is True:
+        return None
+    keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    size = sum(usage[key] for key in keys if type(usage.get(key)) is int)
+    return (message.get("id") or record.get("uuid"), size) if size else None

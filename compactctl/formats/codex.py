@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compactctl.formats import codex_edit
 from compactctl.formats import codex_items as items
 from compactctl.formats.codex_items import Item
 from compactctl.model import MADE, Block
@@ -171,7 +172,7 @@ def _items(record: dict[str, Any]) -> list[Any]:
     if record.get("type") != "compacted":
         return [payload]
     new = payload.get("replacement_history")
-    return new if isinstance(new, list) else [items.said("user", [payload.get("message")])]
+    return new if isinstance(new, list) else [codex_edit.said("user", payload.get("message"))]
 
 
 def takes_in(record: dict[str, Any]) -> bool:
@@ -186,12 +187,12 @@ def stays(record: dict[str, Any]) -> bool:
 
 def edit(slot: Slot, block: Block) -> Slot:
     """Give ``slot`` with what ``block`` says; every other member stays."""
-    return slot._replace(part=items.edit(slot.part, block))
+    return slot._replace(part=codex_edit.edit(slot.part, block))
 
 
 def make(block: Block) -> Slot:
     """Write a new item inside a line; a text that a layer made is the user's."""
-    return Slot(MADE, items.made("user", [block])[0])
+    return Slot(MADE, codex_edit.made("user", [block])[0])
 
 
 def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
@@ -204,7 +205,7 @@ def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
         return record | {"payload": new[0]}
     if takes_in(record):
         return record | {"payload": payload | {"replacement_history": new}}
-    return record | {"payload": payload | {"message": new[0]["content"][0] if new else ""}}
+    return record | {"payload": payload | {"message": new[0]["content"] if new else ""}}
 
 
 def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
@@ -235,7 +236,7 @@ def create(
     role: Role, made: list[Block], like: dict[str, Any], _own: str, _parent: str | None
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """Write new lines, one an item, in the envelope of their neighbour ``like``."""
-    new = items.made(role, made)
+    new = codex_edit.made(role, made)
     if "payload" in like or not recognise(like):
         stamp = like.get("timestamp", "")
         new = [{"timestamp": stamp, "type": "response_item", "payload": item} for item in new]

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
-from compactctl import paths
-from compactctl.layer import Action, Change, View, number
-from compactctl.model import Message, replace_blocks
-from compactctl.protocol.pairs import Interaction, Place, block_at, open_loop, pair
+import msgspec
+
+from compactctl import paths, placeholders
 from compactctl.assemble import merge_users
-from compactctl.tools import PROTECTED, Read, read_of
+from compactctl.layer import Action, Change, View, number
+from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.protocol.pairs import Interaction, Place, block_at, open_loop, pair
+from compactctl.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.tools import PROTECTED, keys_modified_by
 
 EXAMPLE = "compactctl dedup session.jsonl --protect '*.rules' -o small.jsonl"
+
+
+class Superseded(msgspec.Struct, frozen=True):
+    """A read that may go: which interaction, what it read, and the call that shows it again."""
+
+    interaction: Interaction
+    path: str
+    by: str | None
 
 
 def dedup(
     view: View,
     *,
+    mode: Annotated[
+        Literal["drop", "stub"],
+        "drop takes out call and result; stub leaves a placeholder that names the later call.",
+    ] = "drop",
+    stale: Annotated[
+        bool, "Also replace reads of files edited later, where a later full read exists."
+    ] = False,
+    read_tool: Annotated[
+        list[str] | None,
+        "NAME:KEY[:OFFSET:LIMIT], a tool that reads files and the keys of its input "
+        "(may be given several times).",
+    ] = None,
     protect: Annotated[
         list[str] | None,
         "Also keep every read of files that match this glob (may be given several times); "
@@ -26,39 +49,106 @@ def dedup(
 ) -> Change:
     """Drop a read of a file, call and result, when a later successful read shows all of it."""
     messages = view.messages
+    named = named_read_tools(read_tool or [])
     globs = (*PROTECTED, *(protect or ()))
-    gone: set[Place] = set()
-    actions: list[Action] = []
-    for interaction in _superseded(messages, globs):
-        assert interaction.result is not None
-        call, result = (block_at(messages, p) for p in (interaction.call, interaction.result))
-        gone |= {interaction.call, interaction.result}
-        tokens = view.count(call) + view.count(result)
-        actions.append(Action("superseded-read", call.entry, call.call_id, tokens))
-    return Change(
-        without(messages, gone), actions, f"{number(len(actions), 'superseded read')} dropped"
+    found = [s for s in _superseded(messages, globs, named, stale=stale) if _is_new(messages, s)]
+    changed = _drop(view, found) if mode == "drop" else _stub(view, found)
+    verb = "dropped" if mode == "drop" else "replaced"
+    note = f"{number(len(changed[1]), 'superseded read')} {verb}"
+    return Change(changed[0], changed[1], note)
+
+
+def _is_new(messages: Sequence[Message], found: Superseded) -> bool:
+    """Say whether a read still holds more than a placeholder."""
+    assert found.interaction.result is not None
+    return not placeholders.is_superseded(
+        result_text(block_at(messages, found.interaction.result))
     )
 
 
-def _superseded(messages: Sequence[Message], globs: tuple[str, ...]) -> list[Interaction]:
-    """Give the reads that a later one covers; the open loop is never touched."""
+def _superseded(
+    messages: Sequence[Message],
+    globs: tuple[str, ...],
+    named: Sequence[ReadTool],
+    *,
+    stale: bool,
+) -> list[Superseded]:
+    """Give the reads that later ones show again, in order; the open loop is never touched.
+
+    With ``stale``, a read before a successful edit of its file also goes when a full read comes
+    later: what it shows is no longer so.
+    """
     end = open_loop(messages)
-    latest: dict[str, list[Read]] = {}
-    found: list[Interaction] = []
+    later: dict[str, list[tuple[Read, str | None]]] = {}
+    edited: set[str] = set()
+    found: list[Superseded] = []
     for interaction in reversed(pair(messages).interactions):
         if interaction.result is None:
             continue
-        read = read_of(
-            block_at(messages, interaction.call), block_at(messages, interaction.result)
-        )
-        if read is None or paths.matches(read.path, globs):
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        if not result.failed:
+            edited.update(keys_modified_by(call))
+        reads = reads_of(call, result, named)
+        if not reads or any(paths.matches(read.path, globs) for read in reads):
             continue
-        later = latest.setdefault(read.key, [])
-        if interaction.call.message < end and any(other.covers(read) for other in later):
-            found.append(interaction)
+        by = [_shown_again(read, later, stale=stale and read.key in edited) for read in reads]
+        if interaction.call.message < end and all(who is not None for who in by):
+            found.append(Superseded(interaction, reads[0].path, by[0]))
         else:
-            later.append(read)
+            for read in reads:
+                later.setdefault(read.key, []).append((read, call.call_id))
     return found[::-1]
+
+
+def _shown_again(
+    read: Read, later: dict[str, list[tuple[Read, str | None]]], *, stale: bool
+) -> str | None:
+    """Give the id of the newest later call that shows this read's lines, or the whole file."""
+    for other, call_id in later.get(read.key, []):
+        if other.covers(read) or (stale and other.is_full):
+            return call_id or ""
+    return None
+
+
+def _drop(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[Action]]:
+    gone: set[Place] = set()
+    actions: list[Action] = []
+    for superseded in found:
+        call, result = superseded.interaction.call, superseded.interaction.result
+        assert result is not None
+        gone |= {call, result}
+        blocks = [block_at(view.messages, place) for place in (call, result)]
+        tokens = sum(map(view.count, blocks))
+        actions.append(Action("superseded-read", blocks[0].entry, blocks[0].call_id, tokens))
+    return without(view.messages, gone), actions
+
+
+def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[Action]]:
+    """Replace results by a placeholder that names the surviving call, where that is shorter."""
+    stubs: dict[Place, Block] = {}
+    actions: list[Action] = []
+    for superseded in found:
+        place = superseded.interaction.result
+        assert place is not None
+        result = block_at(view.messages, place)
+        text = placeholders.superseded(superseded.path, superseded.by)
+        first = next((p for p in result.content if p.kind == "text"), Block("text"))
+        stub = msgspec.structs.replace(
+            result, content=(msgspec.structs.replace(first, text=text),)
+        )
+        before, after = view.count(result), view.count(stub)
+        if after < before:
+            stubs[place] = stub
+            actions.append(
+                Action("superseded-read", result.entry, result.call_id, before, after)
+            )
+    messages = [
+        replace_blocks(
+            message, [stubs.get(Place(at, b), block) for b, block in enumerate(message.blocks)]
+        )
+        for at, message in enumerate(view.messages)
+    ]
+    return messages, actions
 
 
 def without(messages: Sequence[Message], gone: set[Place]) -> list[Message]:

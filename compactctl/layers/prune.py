@@ -3,115 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
-from compactctl import pins, placeholders, tools
-from compactctl.assemble import merge_users
+from compactctl import pins
+from compactctl.clearing import clear
 from compactctl.errors import UsageError
-from compactctl.layer import Action, Change, View, number
-from compactctl.model import Block, Message, replace_blocks
-from compactctl.placeholders import Pruned
-from compactctl.protocol.pairs import Place
+from compactctl.layer import Change, View
+from compactctl.model import Message
 from compactctl.protocol.turns import turns
+from compactctl.removal import cut_out
+from compactctl.tokens import count_message
 
 EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
-
-MARKER_TOKENS = 300
-"""The placeholder says no more than this (CONTRACT §3)."""
 
 
 def prune(
     view: View,
     *,
+    mode: Annotated[
+        Literal["drop", "snip", "clear"],
+        "drop lets old turns go; snip takes the middle out of a long list; clear keeps all "
+        "messages and takes out old tool results.",
+    ] = "drop",
     keep_turns: Annotated[
         int, "Newest turns to keep (a turn: one answer of the model with all its tool results)."
     ] = 6,
+    keep_messages: Annotated[
+        int | None, "Instead: newest messages to keep, widened so that no turn is parted."
+    ] = None,
+    keep_tokens: Annotated[
+        int | None, "Instead: keep the newest turns that fit into this many tokens."
+    ] = None,
+    head: Annotated[int, "snip: messages to keep at the start."] = 3,
+    max_messages: Annotated[int, "snip: messages that the view may have."] = 50,
+    keep_results: Annotated[int, "clear: newest tool results to keep."] = 3,
+    marker: Annotated[bool, "Say in a placeholder what went."] = True,
 ) -> Change:
     """Drop old turns; the first and the last request of the user and standing rules stay."""
-    if keep_turns < 1:
-        raise UsageError("--keep-turns must be at least 1")
-    found = turns(view.messages)
-    if len(found) <= keep_turns:
-        return Change(view.messages, (), "no more turns than are kept")
-    old = view.messages[: found[-keep_turns].assistant]
-    kept, gone = _split(old, pins.first_request(old) | _pinned(view.messages))
-    if not gone:
-        return Change(view.messages, (), "nothing to drop but what must stay")
-    went = sum(1 for message, left in zip(old, kept, strict=True) if left is None and message)
-    before = [mark for block in _blocks(old) if (mark := placeholders.read_pruned(block.text))]
-    marker = _marker(view, gone, went, before)
-    rest = [message for message in kept if message is not None]
-    messages = merge_users([*_with_marker(rest, marker), *view.messages[len(old) :]])
-    actions = [
-        Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
-        for message in gone
-    ]
-    return Change(messages, actions, f"{number(went, 'message')} removed")
+    if mode == "clear":
+        return clear(view, _positive("--keep-results", keep_results, 0), view.store)
+    messages = view.messages
+    if mode == "snip":
+        return _snip(view, head, max_messages, marker=marker)
+    if keep_messages is not None:
+        start = _start_of_messages(messages, _positive("--keep-messages", keep_messages))
+    elif keep_tokens is not None:
+        start = _start_of_tokens(view, _positive("--keep-tokens", keep_tokens))
+    else:
+        start = _start_of_turns(messages, _positive("--keep-turns", keep_turns))
+    if start is None:
+        return Change(messages, (), "nothing older than what is kept")
+    pinned = pins.first_request(messages) | pins.always(messages)
+    return cut_out(view, start, pinned, marker=marker)
 
 
-def _pinned(messages: Sequence[Message]) -> set[Place]:
-    return pins.last_request(messages) | pins.rules(messages)
+def _positive(option: str, value: int, least: int = 1) -> int:
+    if value < least:
+        raise UsageError(f"{option} must be at least {least}")
+    return value
 
 
-def _split(
-    old: Sequence[Message], pinned: set[Place]
-) -> tuple[list[Message | None], list[Message]]:
-    """Part old messages into what stays of each (None: nothing) and what goes.
+def _start_of_turns(messages: Sequence[Message], keep: int) -> int | None:
+    found = turns(messages)
+    return found[-keep].assistant if len(found) > keep else None
 
-    The user blocks right before the first kept turn open it, so they stay.
+
+def _start_of_messages(messages: Sequence[Message], keep: int) -> int | None:
+    """Give the last turn that leaves at least ``keep`` messages, its prompt counted with it."""
+    for turn in reversed(turns(messages)):
+        first = turn.assistant if turn.prompt is None else turn.prompt
+        if first <= len(messages) - keep:
+            return turn.assistant
+    return None
+
+
+def _start_of_tokens(view: View, budget: int) -> int | None:
+    """Give the first of the newest turns that fit together; the newest is kept in any case."""
+    messages = view.messages
+    start = None
+    end, left = len(messages), budget
+    for turn in reversed(turns(messages)):
+        first = turn.assistant if turn.prompt is None else turn.prompt
+        left -= sum(count_message(view.counter, m) for m in messages[first:end])
+        if left < 0 and start is not None:
+            return start
+        start, end = turn.assistant, first
+    return None
+
+
+def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
+    """Take out the middle so that no more than ``most`` messages are left, placeholder included.
+
+    What is left never exceeds the limit, so a second run finds nothing to do.
     """
-    kept: list[Message | None] = []
-    gone: list[Message] = []
-    for position, message in enumerate(old):
-        opens = position == len(old) - 1 and message.role == "user"
-        stays = [
-            message.role == "system"
-            or Place(position, at) in pinned
-            or (opens and block.kind != "result")
-            for at, block in enumerate(message.blocks)
-        ]
-        left = [b for b, stay in zip(message.blocks, stays, strict=True) if stay]
-        lost = [b for b, stay in zip(message.blocks, stays, strict=True) if not stay]
-        kept.append(replace_blocks(message, left) if left else None)
-        if lost:
-            gone.append(Message(message.role, tuple(lost)))
-    return kept, gone
+    messages = view.messages
+    _positive("--head", head, 0)
+    if _positive("--max-messages", most) <= head:
+        raise UsageError("--max-messages must be greater than --head")
+    if len(messages) <= most:
+        return Change(messages, (), "no more messages than are allowed")
+    whole = head
+    while 0 < whole < len(messages) and _holds_calls(messages[whole - 1]):
+        whole += 1
+    pinned = pins.first_request(messages) | pins.always(messages)
+    change = Change(messages, (), "nothing to take out but what must stay")
+    least = len(messages) - (most - whole) + 1
+    for turn in turns(messages):
+        first = turn.assistant if turn.prompt is None else turn.prompt
+        if first >= least and turn.assistant > whole:
+            change = cut_out(view, turn.assistant, pinned, head=whole, marker=marker)
+            if len(change.messages) <= most:
+                return change
+            least = first + len(change.messages) - most
+    return change
 
 
-def _blocks(messages: Sequence[Message]) -> list[Block]:
-    return [
-        block
-        for message in messages
-        if message.role == "user"
-        for block in message.blocks
-        if block.kind == "text" and block.text.startswith(placeholders.CUT)
-    ]
-
-
-def _with_marker(kept: list[Message], marker: Block) -> list[Message]:
-    """Put the marker behind the first request; an older marker goes."""
-    messages: list[Message] = []
-    placed = False
-    for message in kept:
-        blocks = [b for b in message.blocks if placeholders.read_pruned(b.text) is None]
-        if message.role == "user" and not placed:
-            blocks.append(marker)
-            placed = True
-        if blocks:
-            messages.append(replace_blocks(message, blocks))
-    return messages if placed else [*messages, Message("user", (marker,))]
-
-
-def _marker(view: View, gone: list[Message], went: int, before: list[Pruned]) -> Block:
-    """Write the placeholder: it takes in what an earlier one said and keeps within its size."""
-    files = tools.files(gone)
-    whole = Pruned(
-        went + sum(mark.messages for mark in before),
-        tools.union((path for mark in before for path in mark.read), files.read),
-        tools.union((path for mark in before for path in mark.modified), files.modified),
-        sum(mark.more_read for mark in before),
-        sum(mark.more_modified for mark in before),
-    )
-    while view.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
-        whole = placeholders.shorter(whole)
-    return Block("text", text, meta=True)
+def _holds_calls(message: Message) -> bool:
+    """Say whether a cut behind this message would part calls from their results."""
+    return any(block.kind == "call" for block in message.blocks)

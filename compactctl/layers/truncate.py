@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
 from compactctl import placeholders
+from compactctl.cutting import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares
 from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
+from compactctl.protocol.pairs import Place, block_at
 from compactctl.tools import is_shell
 
 EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 
-Keep = Literal["auto", "head", "tail", "both"]
+Policy = Literal["auto", "head", "tail", "both"]
+Images = Literal["keep", "drop", "placeholder"]
 
-SMALLEST = 40
-"""Tokens below which the note that states the original size would not fit."""
+_ENDS: Mapping[str, Ends] = {"head": (1.0, 0.0), "tail": (0.0, 1.0), "both": (1 / 3, 2 / 3)}
+_FLOOR = 500
+"""Tokens that --batch-tokens leaves of a result: less says nothing of what it was."""
 
 
 def truncate(
@@ -25,120 +30,154 @@ def truncate(
     *,
     max_tokens: Annotated[int, "Tokens that one tool result may keep, its note included."] = 5000,
     keep: Annotated[
-        Keep,
+        Policy,
         "What to keep of a long result: its head, its tail or both ends; auto keeps both ends of "
         "shell output, where the error is at the end, and the head of all else.",
     ] = "auto",
+    tool: Annotated[
+        list[str] | None,
+        "NAME=head|tail|both|keep for one tool; keep never cuts it (may be given several times).",
+    ] = None,
+    batch_tokens: Annotated[
+        int | None, "Tokens for the last batch of results together; the largest give way first."
+    ] = None,
+    skip_recent: Annotated[int, "Newest results to leave as they are."] = 0,
+    images: Annotated[
+        Images, "Images: keep them, drop them, or put a placeholder with their type and size."
+    ] = "keep",
 ) -> Change:
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
-    if max_tokens < SMALLEST:
-        raise UsageError(f"--max-tokens must be at least {SMALLEST}, the room that the note needs")
-    names: dict[str | None, str] = {}
+    least = NOTE_TOKENS + (POINTER_TOKENS if view.store else 0)
+    for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
+        if value is not None and value < least:
+            raise UsageError(f"{option} must be at least {least}, the room that the note needs")
+    policies = _policies(tool or [])
+    names = {b.call_id: b.name for m in view.messages for b in m.blocks if b.kind == "call"}
+    places = _results(view.messages)
+    limits = dict.fromkeys(places[: len(places) - skip_recent] if skip_recent else places, max_tokens)
+    limits |= _batch(view, [p for p in places if p in limits], batch_tokens, max_tokens)
     actions: list[Action] = []
     messages: list[Message] = []
-    for message in view.messages:
-        blocks: list[Block] = []
-        for block in message.blocks:
-            if block.kind == "call":
-                names[block.call_id] = block.name
-            elif block.kind == "result":
-                ends = _ends(keep, names.get(block.call_id, ""))
-                blocks.append(_cut(view, block, max_tokens, ends, actions))
-                continue
-            blocks.append(block)
-        messages.append(replace_blocks(message, blocks))
-    return Change(messages, actions, f"{number(len(actions), 'result')} cut")
+    for position, message in enumerate(view.messages):
+        blocks = []
+        for at, block in enumerate(message.blocks):
+            new: Block | None = block
+            limit = limits.get(Place(position, at))
+            policy = policies.get(names.get(block.call_id, ""), keep)
+            if limit is not None and policy != "keep":
+                new = _cut(view, block, limit, _ends(policy, names.get(block.call_id, "")), actions)
+            if images != "keep" and new is not None:
+                new = _without_images(view, new, images, actions)
+            if new is not None:
+                blocks.append(new)
+        messages.append(replace_blocks(message, blocks or message.blocks))
+    return Change(messages, actions, _note(actions))
 
 
-def _ends(keep: Keep, tool: str) -> tuple[float, float]:
-    """Give the shares of the budget that go to the head and to the tail."""
-    if keep == "auto":
-        keep = "both" if is_shell(tool) else "head"
-    return {"head": (1.0, 0.0), "tail": (0.0, 1.0)}.get(keep, (1 / 3, 2 / 3))
+def _policies(given: Sequence[str]) -> dict[str, str]:
+    """Read ``NAME=POLICY`` options."""
+    policies: dict[str, str] = {}
+    known = (*get_args(Policy), "keep")
+    for item in given:
+        name, equals, policy = item.rpartition("=")
+        if not equals or not name or policy not in known:
+            raise UsageError(f"--tool {item}: expected NAME=POLICY with one of {', '.join(known)}")
+        policies[name] = policy
+    return policies
 
 
-def _cut(
-    view: View, result: Block, limit: int, ends: tuple[float, float], actions: list[Action]
-) -> Block:
+def _ends(policy: str, tool: str) -> Ends:
+    if policy == "auto":
+        policy = "both" if is_shell(tool) else "head"
+    return _ENDS[policy]
+
+
+def _results(messages: Sequence[Message]) -> list[Place]:
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.kind == "result"
+    ]
+
+
+def _batch(
+    view: View, places: Sequence[Place], budget: int | None, most: int
+) -> dict[Place, int]:
+    """Give tighter limits to the largest results of the last batch, until it is in its budget."""
+    if budget is None or not places:
+        return {}
+    last = places[-1].message
+    sizes = {p: min(view.count(block_at(view.messages, p)), most) for p in places if p.message == last}
+    limits: dict[Place, int] = {}
+    excess = sum(sizes.values()) - budget
+    for place, size in sorted(sizes.items(), key=lambda item: -item[1]):
+        if excess <= 0:
+            break
+        limits[place] = max(size - excess, min(size, _FLOOR))
+        excess -= size - limits[place]
+    return limits
+
+
+def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action]) -> Block:
     """Cut the texts of one result to ``limit`` tokens in all; images stay where they are."""
+    counter = view.counter
     texts = [piece.text for piece in result.content if piece.kind == "text"]
-    if sum(map(len, texts)) * 4 <= limit or (len(texts) == 1 and view.counter.fits(texts[0], limit)):
+    if sum(map(len, texts)) * 4 <= limit or (len(texts) == 1 and counter.fits(texts[0], limit)):
         return result
-    sizes = [view.counter.count(text) for text in texts]
+    sizes = [counter.count(text) for text in texts]
     if sum(sizes) <= limit:
         return result
-    room = iter(_shares(sizes, limit))
+    room = iter(shares(sizes, limit))
+    pointers: list[str] = []
     content = tuple(
-        _cut_piece(view, piece, next(room), ends) if piece.kind == "text" else piece
+        _cut_piece(view, piece, next(room), ends, pointers) if piece.kind == "text" else piece
         for piece in result.content
     )
-    after = sum(view.counter.count(piece.text) for piece in content if piece.kind == "text")
+    after = sum(counter.count(piece.text) for piece in content if piece.kind == "text")
     if after >= sum(sizes):
         return result
-    actions.append(Action("truncate", result.entry, result.call_id, sum(sizes), after))
+    pointer = pointers[0] if pointers else None
+    actions.append(Action("truncate", result.entry, result.call_id, sum(sizes), after, pointer))
     return msgspec.structs.replace(result, content=content)
 
 
-def _shares(sizes: list[int], limit: int) -> list[int]:
-    """Share ``limit`` among texts: small ones stay whole, the rest divide what is left."""
-    shares = list(sizes)
-    left, many = limit, len(sizes)
-    for size, at in sorted((size, at) for at, size in enumerate(sizes)):
-        shares[at] = min(size, left // many)
-        left -= shares[at]
-        many -= 1
-    return shares
-
-
-def _cut_piece(view: View, piece: Block, limit: int, ends: tuple[float, float]) -> Block:
-    """Cut one text to ``limit`` tokens, note included."""
+def _cut_piece(view: View, piece: Block, limit: int, ends: Ends, pointers: list[str]) -> Block:
+    """Cut one text; the whole of it is stored first, unless an earlier run did so."""
     if view.counter.fits(piece.text, limit):
         return piece
-    before = placeholders.read_cut(piece.text)
-    if before:
-        head_of, tail_of, original = before.head, before.tail, before.original
-        ends = ends if head_of and tail_of else (float(bool(head_of)), float(bool(tail_of)))
-    else:
-        head_of = tail_of = piece.text
-        original = view.counter.count(piece.text)
-    room = limit - SMALLEST // 2
-    while True:
-        head = _end(view, head_of, int(room * ends[0]), tail=False)
-        tail = _end(view, tail_of, int(room * ends[1]), tail=True)
-        left = view.counter.count(head) + view.counter.count(tail)
-        text = placeholders.cut(head, tail, original, left)
-        excess = view.counter.count(text) - limit
-        if excess <= 0 or room <= 0:
-            return msgspec.structs.replace(piece, text=text)
-        room = max(0, room - excess - 1)
+    pointer = None
+    if view.store is not None and placeholders.read_cut(piece.text) is None:
+        pointer = view.store(piece.text)
+        pointers.append(pointer)
+    text = cut_text(view.counter, piece.text, limit, ends, pointer)
+    return msgspec.structs.replace(piece, text=text)
 
 
-def _end(view: View, text: str, budget: int, *, tail: bool) -> str:
-    """Give the longest head (or tail) of ``text`` within ``budget`` tokens, at a line if near."""
-    if budget <= 0 or not text:
-        return ""
-    low, high = 0, len(text)
-    size = min(high, budget * 4)
-    for _ in range(12):
-        piece = text[-size:] if tail else text[:size]
-        tokens = view.counter.count(piece)
-        if tokens > budget:
-            high = size
-        else:
-            low = size
-            if size == len(text) or tokens >= budget * 0.98:
-                break
-        guess = int(size * budget * 0.99 / max(tokens, 1))
-        size = guess if low < guess < high else (low + high) // 2
-        if size <= low:
-            break
-    return _at_line(text[-low:] if low else "", tail=True) if tail else _at_line(text[:low])
+def _without_images(
+    view: View, block: Block, images: Images, actions: list[Action]
+) -> Block | None:
+    """Drop a block's images, or put placeholders in their places."""
+    if block.kind == "image":
+        new = placeholders.of_image(block) if images == "placeholder" else None
+        after = view.count(new) if new else 0
+        actions.append(Action("image", block.entry, None, view.count(block), after))
+        return new
+    if not any(piece.kind == "image" for piece in block.content):
+        return block
+    content = tuple(
+        placeholders.of_image(piece) if piece.kind == "image" else piece
+        for piece in block.content
+        if piece.kind != "image" or images == "placeholder" or len(block.content) == 1
+    )
+    new = msgspec.structs.replace(block, content=content)
+    tokens = view.count(block), view.count(new)
+    actions.append(Action("image", block.entry, block.call_id, *tokens))
+    return new
 
 
-def _at_line(text: str, *, tail: bool = False) -> str:
-    """Move a cut to the nearest line end inside, when that costs less than a tenth."""
-    reach = len(text) // 10
-    at = text.find("\n", 0, reach) if tail else text.rfind("\n", len(text) - reach)
-    if at < 0:
-        return text
-    return text[at + 1 :] if tail else text[:at]
+def _note(actions: Sequence[Action]) -> str:
+    cut = [action for action in actions if action.rule == "truncate"]
+    gone = len(actions) - len(cut)
+    said = f"{number(len(cut), 'result')} cut"
+    return f"{said}, {number(gone, 'image')} taken out" if gone else said

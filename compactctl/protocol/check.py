@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.protocol.pairs import Place
 from compactctl.protocol.rules import BY_ID, FAMILIES
 from compactctl.protocol.survey import Survey
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.model import Message
+    from compactctl.protocol.pairs import Place
     from compactctl.protocol.rule import Breach, Rule, Severity
     from compactctl.transcript import Transcript
 

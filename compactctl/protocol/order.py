@@ -164,5 +164,5 @@ def _inside_answers(messages: Sequence[Message]) -> Iterator[Breach]:
             called = called or block.kind == "call"
             if called and block.kind == "text":
                 yield Breach("GATE-03", Place(position, at))
-        if message.blocks[-1].kind == "thinking":
+        if message.blocks[-1].kind == "thinking" and position < len(messages) - 1:
             yield Breach("GATE-04", Place(position, len(message.blocks) - 1))

@@ -68,6 +68,7 @@ def bulk(*arguments, env=None, cwd=None):
             capture_output=True,
             text=True,
             timeout=PATIENCE * 4,
+            check=False,
         )
     said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     before, sys.stderr = sys.stderr, said
@@ -131,11 +132,9 @@ def wait_for(condition, patience=PATIENCE):
 def children(pid):
     """Give the processes that descend from one, by the parents that they name."""
     parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                status = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
-                parents[int(entry)] = int(status[1])
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
     found, new = set(), {pid}
     while new:
         new = {child for child, parent in parents.items() if parent in new} - found

@@ -99,7 +99,7 @@ def test_words_in_a_conversation_lead_to_no_original(compacted):
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (lambda kept: shutil.rmtree(kept), "no original of it"),
+        (shutil.rmtree, "no original of it"),
         (lambda kept: kept.write_bytes(kept.read_bytes()[:-9]), "is damaged"),
         (lambda kept: kept.write_bytes(b"no gzip"), "is damaged"),
         (lambda kept: kept.write_bytes(gzip.compress(b"other")), "does not match its hash"),
@@ -156,5 +156,5 @@ def test_an_archive_that_cannot_be_written_stops_the_file_not_the_run(tmp_path):
     write(tmp_path, {"kept": b"a file"})
     done = bulk(source, "-o", tmp_path / "out", "--archive", tmp_path / "kept")
     assert done.returncode == 6
-    assert "cannot be written" in done.stderr
+    assert "its original could not be kept: it cannot be written" in done.stderr
     assert tree(tmp_path / "out") == {}

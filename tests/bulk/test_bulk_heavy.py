@@ -2,7 +2,9 @@
 
 import os
 import random
+import re
 import time
+from pathlib import Path
 
 import pytest
 from bulk_helpers import (
@@ -43,8 +45,8 @@ def measured(source, out, jobs):
     peak = 0
     while run.poll() is None:
         try:
-            with open(f"/proc/{run.pid}/status") as status:
-                peak = max([peak, *(int(row.split()[1]) for row in status if row[:5] == "VmHWM")])
+            status = Path("/proc", str(run.pid), "status").read_text()
+            peak = max([peak, *map(int, re.findall(r"VmHWM:\s*(\d+)", status))])
         except ProcessLookupError:
             break
         time.sleep(0.02)
@@ -75,7 +77,7 @@ def test_twenty_kills(large, tmp_path, capsys):
     for moment in moments:
         left = kill_at(max(moment, left), command("compact", source, "-o", out, "--resume"), out)
         partial = tree(out)
-        whole = {name for name in partial if not os.path.basename(name).startswith(".")}
+        whole = {name for name in partial if not Path(name).name.startswith(".")}
         assert {n: partial[n] for n in whole}.items() <= undisturbed.items()
     run = start(command("compact", source, "-o", out, "--resume"))
     _, said = run.communicate()

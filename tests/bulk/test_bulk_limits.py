@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from bulk_helpers import (
@@ -29,7 +30,7 @@ GOOD = {f"good{at}.jsonl": BIG for at in range(6)}
 
 def errors(out):
     return {
-        os.path.basename(source): line["error"]
+        Path(source).name: line["error"]
         for source, line in last_lines(out).items()
         if line["status"] == "failed"
     }
@@ -61,7 +62,7 @@ def test_a_file_that_takes_too_long_fails_and_the_others_do_not(tmp_path, kind):
 
 def test_a_file_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path):
     source = write(tmp_path / "in", {**GOOD, "glutton.jsonl": BIG * 2})
-    done = bulk(source, "-o", tmp_path / "out", "--max-memory", 1500, env=sabotaged())
+    done = bulk(source, "-o", tmp_path / "out", "--max-memory", 500, env=sabotaged())
     assert done.returncode == 6
     assert errors(tmp_path / "out") == {
         "glutton.jsonl": "needs more memory than it may have; give it more with --max-memory"
@@ -87,8 +88,7 @@ def test_workers_that_are_killed_in_mid_run_lose_nothing(tmp_path):
 
 
 def is_worker(pid):
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        return b"forkserver" in file.read()
+    return b"forkserver" in Path("/proc", str(pid), "cmdline").read_bytes()
 
 
 def test_the_deadline_of_a_thread_ends_python_code_too():

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from bulk_helpers import (
@@ -94,7 +95,7 @@ def test_killed_at_any_moment_it_resumes_to_the_same(archive, undisturbed, tmp_p
         again = compact_command(archive, "-o", out, "--resume")
         left = kill_at(max(moment, left + 1), again, out)
         partial = tree(out)
-        temporary = {name for name in partial if os.path.basename(name).startswith(".")}
+        temporary = {name for name in partial if Path(name).name.startswith(".")}
         assert {n: partial[n] for n in partial.keys() - temporary}.items() <= undisturbed.items()
     done = bulk(archive, "-o", out, "--resume")
     assert done.returncode == 0, done.stderr
@@ -108,14 +109,22 @@ def test_what_a_killed_run_had_half_written_is_removed(tmp_path):
     assert list(tree(out)) == [".keep.jsonl", "x.jsonl"]
 
 
-def test_ctrl_c_finishes_what_is_in_hand_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        # As a terminal does, to workers and all; and as a service manager does.
+        (lambda pid: os.killpg(pid, signal.SIGINT), 130),
+        (lambda pid: os.kill(pid, signal.SIGTERM), 143),
+    ],
+)
+def test_a_signal_lets_what_is_in_hand_finish_and_says_how_to_go_on(tmp_path, end, code):
     source = write(tmp_path / "in", {f"slow{at}.jsonl": BIG for at in range(12)})
     out = tmp_path / "out"
     run = start(compact_command(source, "-o", out), env=sabotaged())
     wait_for(lambda: complete_lines(out) >= 2)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does, to workers and all
+    end(run.pid)
     _, said = run.communicate()
-    assert run.returncode == 130, said
+    assert run.returncode == code, said
     assert "stopping when the files in hand are done" in said
     lines = manifest_lines(out)
     assert 2 <= len(lines) < 12

@@ -1,9 +1,15 @@
 """A bulk run as a user sees it: what goes where, what is said, what is left alone."""
 
+import contextlib
 import gzip
 import json
 import os
+import pty
+import re
 import stat
+import sys
+import termios
+from pathlib import Path
 
 import pytest
 from bulk_helpers import (
@@ -11,9 +17,11 @@ from bulk_helpers import (
     SMALL,
     bulk,
     command,
+    compact_command,
     environment,
     last_lines,
     manifest_lines,
+    sabotaged,
     session,
     sha256,
     subprocess,
@@ -91,7 +99,7 @@ def test_what_is_no_transcript_is_skipped_and_what_is_broken_fails_alone(tmp_pat
     (source / "torn.jsonl.gz").write_bytes(gzip.compress(BIG)[:-20])
     done = bulk(source, tmp_path / "missing.jsonl", "-o", tmp_path / "out")
     assert done.returncode == 6
-    lines = {os.path.basename(k): v for k, v in last_lines(tmp_path / "out").items()}
+    lines = {Path(k).name: v for k, v in last_lines(tmp_path / "out").items()}
     assert {name: line["status"] for name, line in lines.items()} == {
         "good.jsonl": "done",
         "broken.jsonl": "failed",
@@ -185,6 +193,7 @@ def test_a_pipe_in_a_folder_does_not_hold_the_run_up(tmp_path):
         (["a", "-o", "out", "--engine", "dask"], "--scheduler tcp://HOST:PORT"),
         (["a", "-o", "out", "--format", "nonsense"], "unknown format"),
         (["xyz://y/z", "-o", "out"], "xyz:// "),
+        (["a", "-o", "out", "--report", "link/x.jsonl"], "is a transcript"),
     ],
 )
 def test_what_cannot_end_well_is_refused_before_anything_starts(tmp_path, arguments, said):
@@ -291,16 +300,46 @@ def test_a_report_has_a_record_for_each_file(tmp_path):
 
 def test_names_that_are_no_unicode_and_names_that_would_steer_the_terminal(tmp_path):
     source = tmp_path / "in"
-    source.mkdir()
-    odd = os.path.join(os.fsencode(source), b"\xff\x1b[2J.jsonl")
-    with open(odd, "wb") as file:
-        file.write(BROKEN)
-    with open(os.path.join(os.fsencode(source), b"\xfe.jsonl"), "wb") as file:
-        file.write(BIG)
+    write(source, {os.fsdecode(b"\xff\x1b[2J.jsonl"): BROKEN, os.fsdecode(b"\xfe.jsonl"): BIG})
     done = bulk(source, "-o", tmp_path / "out")
     assert done.returncode == 6
     assert "\x1b" not in done.stderr
-    assert os.path.exists(os.path.join(os.fsencode(tmp_path), b"out", b"\xfe.jsonl"))
+    assert (tmp_path / "out" / os.fsdecode(b"\xfe.jsonl")).exists()
     again = bulk(source, "-o", tmp_path / "out", "--resume")
     assert again.returncode == 6
     assert len((tmp_path / "out/manifest.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_a_terminal_shows_a_bar_with_the_tokens_saved_so_far(tmp_path):
+    files = {"x.jsonl": BIG, "slow1.jsonl": SMALL, "slow2.jsonl": SMALL, "z.jsonl": BROKEN}
+    source = write(tmp_path / "in", files)
+    primary, secondary = pty.openpty()
+    termios.tcsetwinsize(secondary, (40, 100))
+    run = subprocess.Popen(
+        compact_command(source, "-o", tmp_path / "out"),
+        env=sabotaged(),
+        stderr=secondary,
+    )
+    os.close(secondary)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while piece := os.read(primary, 1 << 16):
+            shown += piece
+    os.close(primary)
+    assert run.wait() == 6
+    assert re.search(rb"[34] of 4 files, 2,\d\d\d tokens saved", shown), shown
+    assert f"compactctl: {source}/z.jsonl: line 2: PAIR-01".encode() in shown
+
+
+def test_one_file_alone_imports_nothing_of_it(tmp_path):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    script = (
+        "import sys; from compactctl import cli;"
+        f"cli.run(['compact', {str(path)!r}, '--tokenizer', 'chars', '-q']);"
+        "print([n for n in sys.modules if n.partition('.')[0] in"
+        " {'fsspec', 'distributed', 'dask', 'tqdm', 'concurrent', 'multiprocessing'}"
+        " or n.startswith('compactctl.bulk.')], file=sys.stderr)"
+    )
+    arguments = [sys.executable, "-c", script]
+    done = subprocess.run(arguments, env=environment(), capture_output=True, text=True, check=False)
+    assert done.stderr.strip() in {"[]", "['compactctl.bulk.names']"}

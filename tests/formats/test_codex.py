@@ -6,6 +6,7 @@ import json
 
 import pytest
 from builders import COUNTER, load, result, texts
+
 from compactctl import formats, pipeline
 from compactctl.formats import codex
 from compactctl.model import MADE, Block, Message, arguments, replace_blocks
@@ -153,7 +154,11 @@ def test_calls_know_their_arguments_and_their_folder():
 
 
 def test_what_the_harness_wrote_is_no_request():
-    blocks = read(said("user", "<skill>\nx\n</skill>", "<skill> what is it?", SUMMARY)).messages[0].blocks
+    blocks = (
+        read(said("user", "<skill>\nx\n</skill>", "<skill> what is it?", SUMMARY))
+        .messages[0]
+        .blocks
+    )
     assert [(b.meta, b.name) for b in blocks] == [(True, ""), (False, ""), (True, "summary")]
 
 
@@ -218,7 +223,10 @@ def history(records):
 
 def test_an_output_inside_a_compacted_line_is_cut_in_its_place():
     result = pipeline.run(
-        read(said("user", "old"), compacted(*HISTORY)), ["truncate"], {"truncate": {"max_tokens": 60}}, COUNTER
+        read(said("user", "old"), compacted(*HISTORY)),
+        ["truncate"],
+        {"truncate": {"max_tokens": 60}},
+        COUNTER,
     )
     lines = [json.loads(each) for each in result.written().lines()]
     new, old = history(lines), history([compacted(*HISTORY)])
@@ -243,7 +251,9 @@ def test_a_compacted_line_stays_without_items_since_it_hides_what_precedes_it():
 
 @pytest.mark.parametrize("at", range(4))
 def test_a_text_that_a_layer_adds_stands_where_it_was_put(at):
-    transcript = read(said("user", "old"), compacted(said("user", "one", "two")), said("user", "three"))
+    transcript = read(
+        said("user", "old"), compacted(said("user", "one", "two")), said("user", "three")
+    )
     blocks = list(transcript.messages[0].blocks)
     blocks.insert(at, Block("text", "new", meta=True))
     lines = rewrite(transcript, [Message("user", tuple(blocks))]).lines()
@@ -251,7 +261,9 @@ def test_a_text_that_a_layer_adds_stands_where_it_was_put(at):
 
 
 def test_a_summary_that_only_the_provider_can_read_is_kept_by_every_layer():
-    records = [said("assistant", f"{n} " * 50) if n % 2 else said("user", "go on") for n in range(40)]
+    records = [
+        said("assistant", f"{n} " * 50) if n % 2 else said("user", "go on") for n in range(40)
+    ]
     for names in (["prune"], ["summarize"], ["prune", "summarize"]):
         result = pipeline.run(read(compacted(*HISTORY), *records), names, {}, COUNTER)
         assert any(b.name == "compaction" for m in result.messages for b in m.blocks)
@@ -279,7 +291,12 @@ def test_found_tools_are_counted_but_never_cut():
 
 @pytest.mark.parametrize("like", [SESSION[0], OLD[2], {}])
 def test_new_lines_take_the_form_of_their_neighbour_and_read_back(like):
-    made = [Block("thinking", "hm"), Block("text", "a"), Block("text", "b"), Block("call", '{"a":1}', "c", "x")]
+    made = [
+        Block("thinking", "hm"),
+        Block("text", "a"),
+        Block("text", "b"),
+        Block("call", '{"a":1}', "c", "x"),
+    ]
     lines = [*codex.create("assistant", made, like, "", None)]
     lines.append(codex.create("user", [result("c", "no", failed=True)], like, "", None))
     assert all(("payload" in record) == (like is not OLD[2]) for record in lines)

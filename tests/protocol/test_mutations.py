@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from builders import call, result, system, text, thinking
+from builders import call, result, text, thinking
 from drawn import PNG, Draft, drafts, frozen, image, of_id, other, places, rename
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Message
@@ -243,18 +243,17 @@ def an_image_of_more_than_8000_pixels(draw, said):
 
 
 @breaks("IMG-06", *ANTHROPIC)
-def more_than_600_images(draw, said):
+def more_than_600_images(_draw, said):
     said[0].blocks += [PNG] * 601
 
 
 @breaks("SIZE-01", *ANTHROPIC, sendable=True)
-def more_than_32_megabytes(draw, said):
-    many = draw(st.sampled_from(([text("x" * (33 << 20))], [image(size=3_000_000)] * 9)))
-    said[0].blocks += many
+def more_than_32_megabytes(_draw, said):
+    said[0].blocks += [image(size=3_000_000)] * 9
 
 
 @breaks("THINK-01", *ANTHROPIC)
-def an_open_loop_without_thinking(draw, said):
+def an_open_loop_without_thinking(_draw, said):
     without_thinking(said)
     for draft in said:
         if draft.role == "assistant" and draft is not said[-2]:
@@ -263,7 +262,7 @@ def an_open_loop_without_thinking(draw, said):
 
 
 @breaks("THINK-02", *ANTHROPIC)
-def thinking_at_the_end(draw, said):
+def thinking_at_the_end(_draw, said):
     said.append(Draft("assistant", "Well.", thinking()))
 
 
@@ -293,12 +292,12 @@ def a_server_result_without_a_call(draw, said):
 
 
 @breaks("END-02", *ANTHROPIC, sendable=True)
-def an_answer_at_the_end(draw, said):
+def an_answer_at_the_end(_draw, said):
     said.append(Draft("assistant", "The answer is"))
 
 
 @breaks("GATE-01", "gateway")
-def two_answers_side_by_side(draw, said):
+def two_answers_side_by_side(_draw, said):
     said += [Draft("assistant", "One."), Draft("assistant", "Two."), Draft("user", "Thanks.")]
 
 
@@ -309,12 +308,12 @@ def a_text_behind_a_call(draw, said):
 
 
 @breaks("GATE-04", "gateway")
-def an_answer_that_ends_on_thinking(draw, said):
+def an_answer_that_ends_on_thinking(_draw, said):
     said += [Draft("assistant", "Well.", thinking()), Draft("user", "Well?")]
 
 
 @breaks("GATE-05", "gateway")
-def an_answer_without_a_word(draw, said):
+def an_answer_without_a_word(_draw, said):
     said += [Draft("assistant", ""), Draft("user", "Well?")]
 
 
@@ -341,6 +340,7 @@ def test_what_is_broken_was_whole(profile, said):
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_core_knows_no_rule_but_its_own(name, data):
     said = data.draw(drafts())
@@ -382,8 +382,8 @@ def test_problems_come_in_the_order_of_the_view():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_empty_view_breaks_no_rule(profile):
     assert problems([], profile, sendable=True) == []
-    empty = [Message("assistant", ()), Message("user", ()), system("s")]
-    assert not [p for p in problems(empty, profile) if p.rule != "ORDER-02"]
+    empty = [Message("user", ()), Message("assistant", ())]
+    assert problems(empty, profile) == []
 
 
 def test_a_block_that_says_nothing_is_judged_all_the_same():

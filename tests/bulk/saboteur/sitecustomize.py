@@ -1,6 +1,7 @@
-"""Found on PYTHONPATH by the processes of a test: reading a file of one of these names does harm."""
+"""Found on PYTHONPATH by the processes of a test: reading files of some names does harm."""
 
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -11,14 +12,14 @@ _read = store.read
 
 
 def read(path, root=None):
-    name = os.path.basename(path)
+    name = pathlib.Path(path).name
     if name.startswith("killer"):
         os.kill(os.getpid(), signal.SIGKILL)
     if name.startswith("once"):
-        mark = f"{path}.mark"
-        if not os.path.exists(mark):
-            with open(mark, "w"):
-                os.kill(os.getpid(), signal.SIGKILL)
+        mark = pathlib.Path(f"{path}.mark")
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
     if name.startswith("sleeper"):
         time.sleep(1000)
     if name.startswith("deaf"):  # deaf to the alarm too, as native code is

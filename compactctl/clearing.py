@@ -1,0 +1,74 @@
+"""Replace the results that the model has long seen by what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from compactctl import pins, placeholders
+from compactctl.layer import Action, Change, View, number
+from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.protocol.pairs import Place, open_loop
+
+SHORTEST = 120
+"""Characters up to which a result is left alone: a placeholder would not be shorter."""
+
+_ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
+
+
+def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
+    """Clear all results but the newest ``keep`` and those that the model has not seen yet.
+
+    ``store`` takes the text away first and gives its pointer. Without it, what no tool can give
+    again stays: answers of the user and results of memories.
+    """
+    messages = view.messages
+    end = open_loop(messages)
+    pinned = pins.rules(messages)
+    results = [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.kind == "result"
+    ]
+    old = set(results[: max(0, len(results) - keep)]) - pinned
+    names = {b.call_id: b.name for m in messages for b in m.blocks if b.kind == "call"}
+    actions: list[Action] = []
+    cleared: list[Message] = []
+    for position, message in enumerate(messages):
+        blocks = [
+            _cleared(view, block, names.get(block.call_id, ""), store, actions)
+            if position < end and Place(position, at) in old
+            else block
+            for at, block in enumerate(message.blocks)
+        ]
+        cleared.append(replace_blocks(message, blocks))
+    return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
+
+
+def _cleared(
+    view: View, result: Block, tool: str, store: Callable[[str], str] | None, actions: list[Action]
+) -> Block:
+    text = result_text(result)
+    if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
+        return result
+    before = view.count(result)
+    cut = placeholders.read_cut(text)
+    pointer = cut.pointer if cut else None
+    if pointer is None and store is not None:
+        pointer = store(text)
+    left = placeholders.cleared(cut.original if cut else before, pointer)
+    first = next((p for p in result.content if p.kind == "text"), Block("text"))
+    new = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=left),))
+    after = view.count(new)
+    if after >= before:
+        return result
+    actions.append(Action("clear", result.entry, result.call_id, before, after, pointer))
+    return new
+
+
+def _alone(tool: str) -> bool:
+    """Say whether a result can not be had again by calling the tool again."""
+    lowered = tool.lower()
+    return lowered in _ASKED or "memory" in lowered

@@ -1,0 +1,125 @@
+"""Cut a stretch of turns out of a view, and leave one placeholder that says what went.
+
+What is pinned stays, an interaction goes or stays as one, and user pieces that come to stand side by
+side become one message, so that roles go on alternating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compactctl import placeholders, tools
+from compactctl.assemble import merge_users
+from compactctl.layer import Action, Change, View, number
+from compactctl.model import Block, Message, replace_blocks
+from compactctl.placeholders import Pruned
+from compactctl.protocol.pairs import Place
+
+MARKER_TOKENS = 300
+"""The placeholder says no more than this (CONTRACT §3)."""
+
+
+def cut_out(
+    view: View,
+    start: int,
+    pinned: set[Place],
+    *,
+    head: int = 0,
+    marker: bool = True,
+) -> Change:
+    """Remove all between the first ``head`` messages and the assistant message at ``start``.
+
+    The placeholder stands behind the head, or without one behind the first user message; it takes
+    in what an earlier placeholder said, and the pointer to the archive if there is one.
+    """
+    old = view.messages[:start]
+    kept, gone = _split(old, pinned, head)
+    if not gone:
+        return Change(view.messages, (), "nothing to drop but what must stay")
+    went = sum(left is None for left in kept)
+    earlier = _earlier(old)
+    rest = [_without_markers(message) if earlier else message for message in kept]
+    if marker:
+        pointer = view.archive() if view.archive else None
+        block = _marker(view, gone, went, earlier, pointer)
+        rest = _with_marker(rest, block, head)
+    left = [message for message in rest if message is not None and message.blocks]
+    actions = [
+        Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
+        for message in gone
+    ]
+    note = f"{number(went, 'message')} removed"
+    return Change(merge_users([*left, *view.messages[start:]]), actions, note)
+
+
+def _split(
+    old: Sequence[Message], pinned: set[Place], head: int
+) -> tuple[list[Message | None], list[Message]]:
+    """Part old messages into what stays of each (None: nothing) and what goes.
+
+    The user blocks right before the first kept turn open it, so they stay.
+    """
+    kept: list[Message | None] = []
+    gone: list[Message] = []
+    for position, message in enumerate(old):
+        opens = position == len(old) - 1 and message.role == "user"
+        stays = [
+            position < head
+            or message.role == "system"
+            or Place(position, at) in pinned
+            or (opens and block.kind != "result")
+            for at, block in enumerate(message.blocks)
+        ]
+        left = [block for block, stay in zip(message.blocks, stays, strict=True) if stay]
+        lost = [block for block, stay in zip(message.blocks, stays, strict=True) if not stay]
+        kept.append(replace_blocks(message, left) if left or not message.blocks else None)
+        if lost:
+            gone.append(Message(message.role, tuple(lost)))
+    return kept, gone
+
+
+def _earlier(messages: Sequence[Message]) -> list[Pruned]:
+    return [
+        mark
+        for message in messages
+        if message.role == "user"
+        for block in message.blocks
+        if block.kind == "text" and (mark := placeholders.read_pruned(block.text))
+    ]
+
+
+def _without_markers(message: Message | None) -> Message | None:
+    if message is None or message.role != "user":
+        return message
+    blocks = [b for b in message.blocks if b.kind != "text" or not placeholders.read_pruned(b.text)]
+    return replace_blocks(message, blocks)
+
+
+def _with_marker(
+    kept: list[Message | None], marker: Block, head: int
+) -> list[Message | None]:
+    """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
+    at = head - 1 if head else next((i for i, m in enumerate(kept) if m and m.role == "user"), -1)
+    before = kept[at] if 0 <= at < len(kept) else None
+    if before is not None and before.role == "user":
+        merged = Message("user", (*before.blocks, marker))
+        return [*kept[:at], merged, *kept[at + 1 :]]
+    return [*kept[: at + 1], Message("user", (marker,)), *kept[at + 1 :]]
+
+
+def _marker(
+    view: View, gone: list[Message], went: int, earlier: list[Pruned], pointer: str | None
+) -> Block:
+    """Write the placeholder, within its size."""
+    files = tools.files(gone)
+    whole = Pruned(
+        went + sum(mark.messages for mark in earlier),
+        tools.union((path for mark in earlier for path in mark.read), files.read),
+        tools.union((path for mark in earlier for path in mark.modified), files.modified),
+        sum(mark.more_read for mark in earlier),
+        sum(mark.more_modified for mark in earlier),
+        tuple(dict.fromkeys((*(p for m in earlier for p in m.pointers), *filter(None, [pointer])))),
+    )
+    while view.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
+        whole = placeholders.shorter(whole)
+    return Block("text", text, meta=True)

@@ -1,0 +1,65 @@
+"""Real sessions: what holds for made-up transcripts holds for them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from builders import COUNTER
+
+from compactctl import layers, pipeline, transcript
+from compactctl.errors import InputError, InvalidTranscriptError
+from compactctl.files import read_lines
+from compactctl.protocol.check import breaks_pairs, problems
+from compactctl.rewrite import rewrite
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+FILES = sorted(path for path in CORPUS.glob("*/*.jsonl*") if path.stat().st_size < 8_000_000)
+CHAIN = ("truncate", "dedup", "prune", "summarize")
+SMALL = {
+    "truncate": {"max_tokens": 500},
+    "prune": {"keep_turns": 3},
+    "summarize": {"summarizer": "template", "max_summary_tokens": 500},
+}
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the corpus is not beside this checkout")
+
+
+@pytest.fixture(params=FILES, ids=lambda path: f"{path.parent.name}-{path.stem[-40:]}", scope="module")
+def session(request):
+    try:
+        return transcript.load(read_lines(str(request.param)), request.param.name)
+    except InputError as error:
+        pytest.skip(f"no transcript: {error.what}")
+
+
+def broken(found):
+    return [p for p in problems(found.messages, found.format.PROFILE) if breaks_pairs(p)]
+
+
+def test_a_session_of_a_known_format_has_a_view(session):
+    assert session.messages
+
+
+def test_an_untouched_session_leaves_byte_for_byte(session):
+    written = rewrite(session, list(session.messages))
+    assert written.chunks == [entry.raw for entry in session.entries]
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in layers.ORDER), CHAIN], ids="-".join)
+def test_layers_keep_a_session_valid_and_are_done_after_one_run(session, names):
+    if broken(session):
+        with pytest.raises(InvalidTranscriptError):
+            pipeline.run(session, names, SMALL, COUNTER)
+        return
+    once = pipeline.run(session, names, SMALL, COUNTER)
+    lines = list(io.BytesIO(b"".join(once.written().chunks)))
+    again = transcript.load(lines, session.name)
+    assert again.format is session.format
+    assert again.messages == once.messages
+    assert not broken(again)
+    assert sum(step.tokens_after - step.tokens_before for step in once.steps) <= 0
+    for name in names[-1:]:
+        twice = pipeline.run(again, (name,), SMALL, COUNTER)
+        assert b"".join(twice.written().chunks) == b"".join(lines)
