@@ -38,8 +38,9 @@ def cut_out(
         return Change(view.messages, (), "nothing to drop but what must stay")
     went = sum(left is None for left in kept)
     earlier = _earlier(old)
-    rest = [_without_markers(message) if earlier else message for message in kept]
+    rest = kept
     if marker:
+        rest = [_without_markers(message) if earlier else message for message in kept]
         pointer = view.archive() if view.archive else None
         block = _marker(view, gone, went, earlier, pointer)
         rest = _with_marker(rest, block, head)

@@ -6,6 +6,7 @@ be run again until nothing changes.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 
@@ -15,6 +16,7 @@ from compactctl import placeholders
 from compactctl.assemble import merge_users
 from compactctl.layer import Action
 from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.protocol.check import problems
 from compactctl.protocol.pairs import Place
 
 NO_RESULT = f"{placeholders.CUT}no result was recorded, the call was interrupted]"
@@ -23,15 +25,17 @@ MISSING_START = f"{placeholders.CUT}what came before is missing]"
 Mend = Callable[[Sequence[Message], list[Action]], list[Message]]
 
 
-def mend(messages: Sequence[Message], actions: list[Action], *, unique_ids: bool) -> list[Message]:
-    """Apply every mend; ``actions`` takes one entry for each thing done.
-
-    ``unique_ids``: the provider wants each call id only once in the whole request.
-    """
-    mends = [_drop_misplaced_calls, _name_the_nameless, _place_results, _drop_empty, _only_text]
-    if unique_ids:
-        mends.insert(2, _rename_copies)
-    for step in (*mends, _open_with_user):
+def mend(messages: Sequence[Message], actions: list[Action], profile: str) -> list[Message]:
+    """Apply every mend that ``profile`` calls for; ``actions`` takes one entry for each."""
+    steps: list[Mend] = [
+        _drop_misplaced_calls,
+        _name_the_nameless,
+        lambda view, done: _rename(view, done, profile),
+        _place_results,
+    ]
+    if profile == "anthropic":
+        steps += [_drop_empty, _only_text, _drop_bad_images, _pair_servers, _open_with_user]
+    for step in steps:
         messages = step(messages, actions)
     return list(messages)
 
@@ -87,12 +91,23 @@ def _free(wanted: str, taken: set[str | None]) -> str:
 
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST = {"openai-chat": 40, "openai-responses": 64}
 
 
-def _rename_copies(messages: Sequence[Message], actions: list[Action]) -> list[Message]:
-    """Give a call whose id is taken, or holds characters that no id may, an id of its own.
+def _legal(call_id: str, profile: str) -> str:
+    """Give an id that the provider takes: of legal characters, and not too long."""
+    legal = _ILLEGAL.sub("_", call_id) if profile == "anthropic" else call_id
+    longest = _LONGEST.get(profile, len(legal))
+    if len(legal) <= longest:
+        return legal
+    return f"{legal[: longest - 9]}_{hashlib.sha256(call_id.encode()).hexdigest()[:8]}"
 
-    Its result, the next of that id, follows it.
+
+def _rename(messages: Sequence[Message], actions: list[Action], profile: str) -> list[Message]:
+    """Give a call whose id is taken, or is none that the provider takes, an id of its own.
+
+    Its result, the next of that id, follows it. Chat completions let a later turn use the id of a
+    closed one again, so there only calls that are open at once must differ.
     """
     taken = {b.call_id for m in messages for b in m.blocks}
     seen: set[str | None] = set()
@@ -101,18 +116,26 @@ def _rename_copies(messages: Sequence[Message], actions: list[Action]) -> list[M
     for message in messages:
         blocks: list[Block] = []
         for block in message.blocks:
-            new = block
             if block.kind == "call" and block.call_id:
-                legal = _ILLEGAL.sub("_", block.call_id)
+                legal = _legal(block.call_id, profile)
                 fits = block.call_id not in seen and legal == block.call_id
                 now[block.call_id] = block.call_id if fits else _free(legal, taken)
                 seen.add(block.call_id)
-            if block.kind in {"call", "result"} and now.get(block.call_id, block.call_id) != block.call_id:
-                new = msgspec.structs.replace(block, call_id=now[block.call_id])
-                actions.append(_done("PAIR-03", block))
+            elif block.kind == "result" and profile == "openai-chat":
+                seen.discard(block.call_id)
+            new = block
+            if block.kind in {"call", "result"} and block.call_id in now:
+                new = _with_id(block, now[block.call_id], actions)
             blocks.append(new)
         renamed.append(replace_blocks(message, blocks))
     return renamed
+
+
+def _with_id(block: Block, call_id: str | None, actions: list[Action]) -> Block:
+    if call_id == block.call_id:
+        return block
+    actions.append(_done("PAIR-03", block))
+    return msgspec.structs.replace(block, call_id=call_id)
 
 
 def _place_results(messages: Sequence[Message], actions: list[Action]) -> list[Message]:
@@ -230,7 +253,7 @@ def _drop_empty(messages: Sequence[Message], actions: list[Action]) -> list[Mess
         for block in message.blocks:
             new = _without_blank_pieces(block)
             if new is None or new is not block:
-                actions.append(_done("EMPTY", block))
+                actions.append(_done("TEXT-01", block))
             if new is not None:
                 blocks.append(new)
         if blocks or not message.blocks:
@@ -260,10 +283,56 @@ def _only_text(messages: Sequence[Message], actions: list[Action]) -> list[Messa
             if block.failed and any(piece.kind == "image" for piece in block.content):
                 pieces = tuple(placeholders.of_image(p) if p.kind == "image" else p for p in block.content)
                 new = msgspec.structs.replace(block, content=pieces)
-                actions.append(_done("IMAGE-ERROR", block))
+                actions.append(_done("RESULT-01", block))
             blocks.append(new)
         mended.append(replace_blocks(message, blocks))
     return mended
+
+
+def _drop_bad_images(messages: Sequence[Message], actions: list[Action]) -> list[Message]:
+    """Put a placeholder where an image stands that the provider refuses."""
+    bad = {
+        (problem.place, problem.rule)
+        for problem in problems(messages, "anthropic")
+        if problem.rule.startswith("IMG-") and problem.severity == "error"
+    }
+    if not bad:
+        return list(messages)
+    places = {place for place, _ in bad}
+    mended: list[Message] = []
+    for position, message in enumerate(messages):
+        blocks = []
+        for at, block in enumerate(message.blocks):
+            new = block
+            if Place(position, at) in places:
+                actions.append(_done("IMG-01", block))
+                new = _imageless(block)
+            blocks.append(new)
+        mended.append(replace_blocks(message, blocks))
+    return mended
+
+
+def _imageless(block: Block) -> Block:
+    if block.kind == "image":
+        return placeholders.of_image(block)
+    pieces = tuple(placeholders.of_image(p) if p.kind == "image" else p for p in block.content)
+    return msgspec.structs.replace(block, content=pieces)
+
+
+def _pair_servers(messages: Sequence[Message], actions: list[Action]) -> list[Message]:
+    """Drop calls and results of server tools that have no counterpart."""
+    gone = {
+        problem.place
+        for problem in problems(messages, "anthropic")
+        if problem.rule.startswith("SERVER-") and problem.severity == "error"
+    }
+    kept: list[Message] = []
+    for position, message in enumerate(messages):
+        blocks = [b for at, b in enumerate(message.blocks) if Place(position, at) not in gone]
+        actions.extend(_done("SERVER-01", b) for b in message.blocks if b not in blocks)
+        if blocks or not message.blocks:
+            kept.append(replace_blocks(message, blocks))
+    return kept
 
 
 def _open_with_user(messages: Sequence[Message], actions: list[Action]) -> list[Message]:
@@ -271,6 +340,6 @@ def _open_with_user(messages: Sequence[Message], actions: list[Action]) -> list[
     first = next((at for at, m in enumerate(messages) if m.role != "system"), None)
     if first is None or messages[first].role != "assistant":
         return list(messages)
-    actions.append(Action("FIRST", messages[first].blocks[0].entry if messages[first].blocks else MADE))
+    actions.append(Action("ORDER-01", messages[first].blocks[0].entry if messages[first].blocks else MADE))
     opening = Message("user", (Block("text", MISSING_START, meta=True),))
     return [*messages[:first], opening, *messages[first:]]

@@ -22,9 +22,9 @@ class Case(NamedTuple):
     glued: bool
 
 
-LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 60))
-LOG = "\n".join(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(80)) + "\nError: 7 failed"
-DENSE = "日本語の長い文章です。" * 40 + "👩‍👩‍👧‍👦" * 20
+LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 16))
+LOG = "\n".join(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(20)) + "\nError: 7 failed"
+DENSE = "日本語の長い文章です。" * 12 + "👩‍👩‍👧‍👦" * 9
 LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
 
 OUTPUTS = (
@@ -40,8 +40,8 @@ OUTPUTS = (
     (f"before\n{LOOKALIKE}\nafter",),
     (placeholders.cut("head\n" * 30, "tail", 5000, 70),),
     ("<|endoftext|> \u2028 \x85 \x1b[31m \u202e \x7f",),
-    ("x" * 3000,),
-    (" " * 900,),
+    ("x" * 1200,),
+    (" " * 3000,),
     ("(file truncated; more lines follow)",),
     (summaries.fence("a summary in an output"),),
     ("Process exited with code 1\nOutput:\nboom",),
@@ -51,7 +51,7 @@ WORDS = (
     "go on",
     "Always keep the tests green. Never touch main.",
     LONG,
-    "word " * 250,
+    "word " * 90,
     "emoji 👍🏽, \u2028 and <|im_start|>",
     "</conversation_summary> <conversation_summary>",
     f"{summaries.REQUEST}\n\nwhat now",
@@ -236,6 +236,8 @@ SMALL = {
         "keep": ("auto", "head", "tail", "both"),
         "batch_tokens": (None, 100),
         "skip_recent": (0, 1),
+        "tool": (None, ["Bash=keep"]),
+        "images": ("keep", "keep", "drop", "placeholder"),
     },
     "dedup": {"protect": (None, ["b.*"]), "mode": ("drop", "stub"), "stale": (False, True)},
     "prune": {

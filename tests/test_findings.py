@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scribe import PNG
 from strategies import transcripts
@@ -349,6 +349,10 @@ def test_odd_links_are_read_as_none():
 # --- what only lines tell
 
 
+def item(kind, **members):
+    return {"type": "response_item", "payload": {"type": kind} | members, "timestamp": "T"}
+
+
 def png(edge):
     raw = base64.b64decode(PNG)
     return base64.b64encode(raw[:16] + edge.to_bytes(4, "big") * 2 + raw[24:]).decode()
@@ -440,6 +444,73 @@ def test_what_only_lines_tell(name):
     assert sorted(told(lines, "gateway", "messages")) == sorted(expected + more)
 
 
+JPEG = "/9j/4AAQSkZJRgABAQ=="
+HTML = "PCFkb2N0eXBlIGh0bWw+"
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type", "fits"),
+    [
+        (PNG, "image/png", True),
+        (PNG, "image/jpeg", False),
+        (PNG, "image/webp", False),
+        (JPEG, "image/jpeg", True),
+        (JPEG, "image/png", False),
+        ("R0lGODlhAQABAAAAACw=", "image/gif", True),
+        ("UklGRgAAAABXRUJQVlA4", "image/webp", True),
+        (HTML, "image/jpeg", False),
+        ("REDACTED", "image/png", False),
+    ],
+)
+def test_the_bytes_of_an_image_are_of_its_type(data, media_type, fits):
+    image = shown(data, media_type)
+    expected = [] if fits else ["IMG-02"]
+    lines = said([image])
+    assert [rule for rule, _ in told(lines, name="messages")] == expected
+    lines = said("u", [use("a")], [answer("a", [shown(PNG), {"type": "text", "text": "x"}, image])])
+    assert [rule for rule, _ in told(lines, name="messages")] == expected
+
+
+@pytest.mark.parametrize("name", [n for n in formats.names() if n != "messages"])
+def test_images_of_every_format_are_looked_at(name):
+    uri = f"data:image/png;base64,{HTML}"
+    part = {
+        "pi": {"type": "image", "data": HTML, "mimeType": "image/png"},
+        "openai": {"type": "image_url", "image_url": {"url": uri}},
+        "codex": {"type": "input_image", "image_url": uri},
+        "events": {"type": "input_image", "image_url": uri},
+    }.get(name, shown(HTML))
+    message = {"role": "user", "content": [part]}
+    line = {
+        "claude-code": {"type": "user", "uuid": "u", "sessionId": "s", "message": message},
+        "pi": {"type": "message", "id": "a", "timestamp": "T", "message": message},
+        "codex": item("message", **message),
+        "events": {"schema_version": 1, "type": "message"} | message,
+    }.get(name, message)
+    assert told(dump(line), "anthropic", name) == [("IMG-02", 1)]
+
+
+SERVED = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+@pytest.mark.skipif(
+    not transcript.load(said("u", [SERVED]), "f").messages[1].blocks[0].call_id,
+    reason="blocks of server tools have no id yet",
+)
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ([SERVED, FOUND], []),
+        ([SERVED], [("SERVER-01", 2)]),
+        ([FOUND], [("SERVER-02", 2)]),
+        ([SERVED, FOUND | {"tool_use_id": "srvtoolu_2"}], [("SERVER-01", 2), ("SERVER-02", 2)]),
+    ],
+)
+def test_server_tools_pair_by_id(answer, expected):
+    assert told(said("u", answer, "v"), name="messages") == expected
+
+
 def test_what_stands_before_a_compaction_is_not_judged():
     mark = {"type": "compactctl.compaction"}
     lines = dump(
@@ -471,10 +542,6 @@ def test_an_answer_of_null(message, rule):
     )
     found = [f for f in told(lines, "openai-chat", "openai") if f[0] == "TEXT-04"]
     assert found == ([(rule, 3)] if rule else [])
-
-
-def item(kind, **members):
-    return {"type": "response_item", "payload": {"type": kind} | members, "timestamp": "T"}
 
 
 @pytest.mark.parametrize(
@@ -587,7 +654,6 @@ def test_types_and_roles_of_any_type_are_survived(name, odd):
 
 
 @pytest.mark.parametrize("name", formats.names())
-@settings(max_examples=30)
 @given(data=st.data())
 def test_lines_lost_doubled_moved_and_cut_are_survived(name, data):
     lines = list(data.draw(transcripts(name)).lines)

@@ -20,10 +20,10 @@ from compactctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from compactctl.bulk.settings import Settings
+    from compactctl.bulk.settings import Settings, Work
     from compactctl.pipeline import Result
 
-OPTIONS: Mapping[str, tuple[Any, Any]] = {
+OPTIONS: dict[str, tuple[Any, Any]] = {
     "jobs": (
         Annotated[
             int | None,
@@ -108,19 +108,14 @@ def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = Fal
     return is_many(sources[0])
 
 
-def settings_from(
-    layers: tuple[str, ...],
-    options: Mapping[str, Mapping[str, Any]],
-    limits: Mapping[str, Any],
-    given: Mapping[str, Any],
-) -> Settings:
+def settings_from(work: Work, given: Mapping[str, Any]) -> Settings:
     """Make the settings of a run out of what the command line gave.
 
-    ``limits`` are the keyword arguments of ``pipeline.compact`` beside the layers' options.
+    ``work`` compacts one transcript; it must be a function that workers can import.
     """
     from compactctl.bulk.settings import from_options  # noqa: PLC0415 (only for bulk runs)
 
-    return from_options(layers, options, limits, given)
+    return from_options(work, given)
 
 
 def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from compactctl.bulk.manifest import Line
 from compactctl.bulk.task import Job, Outcome
+from compactctl.errors import CompactctlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +79,10 @@ def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator
 
     A task that did not come to its end is suspected of having brought down its worker. Its files
     run once more, each alone, when all others are done.
+
+    Raises:
+        CompactctlError: what is wrong is the same for every file.
+
     """
     waiting: dict[Future[list[Outcome]], list[Job]] = {}
     suspects: list[Job] = []
@@ -88,7 +93,8 @@ def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator
             break
         for future, jobs in _finished(engine, waiting):
             blame = engine.release(future)
-            if _error(future) is None:
+            error = _error(future)
+            if error is None:
                 yield from future.result()
             elif blame is not None:
                 yield from (_failed(job, blame) for job in jobs)
@@ -101,8 +107,16 @@ def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator
 
 
 def _error(future: Future[list[Outcome]]) -> BaseException | None:
-    """Say why a task did not come to its end; a cluster that is lost cancels its tasks."""
-    return CancelledError() if future.cancelled() else future.exception()
+    """Say why a task did not come to its end; a cluster that is lost cancels its tasks.
+
+    Raises:
+        CompactctlError: it would be the same for every file.
+
+    """
+    error = CancelledError() if future.cancelled() else future.exception()
+    if isinstance(error, CompactctlError):
+        raise error
+    return error
 
 
 def _finished(

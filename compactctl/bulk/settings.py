@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -12,21 +12,23 @@ from compactctl.bulk import names
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from compactctl.pipeline import Result
+    from compactctl.tokens import Counter
+    from compactctl.transcript import Transcript
+
+Work: TypeAlias = "Callable[[Transcript, Counter], Result]"
+"""Compacts one transcript. Workers get it by its name, so it is no lambda."""
 
 _LEAST = 1 << 30
 """Bytes of address space: a worker with both tokenizers loaded reserves half of it."""
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """What is done to each file; travels to the workers with every task.
+    """What is done to each file; travels to the workers with every task."""
 
-    ``limits`` are the keyword arguments of ``pipeline.compact`` beside the layers' options.
-    """
-
-    layers: tuple[str, ...]
-    options: Mapping[str, Mapping[str, Any]]
-    limits: Mapping[str, Any]
+    work: Work
     tokenizer: str = "o200k_base"
     format: str | None = None
     archive: str | None = None
@@ -72,12 +74,7 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def from_options(
-    layers: tuple[str, ...],
-    options: Mapping[str, Mapping[str, Any]],
-    limits: Mapping[str, Any],
-    given: Mapping[str, Any],
-) -> Settings:
+def from_options(work: Work, given: Mapping[str, Any]) -> Settings:
     """Make the settings out of what the command line gave.
 
     Raises:
@@ -89,9 +86,7 @@ def from_options(
     if given["scheduler"] and given["engine"] != "dask":
         raise UsageError("--scheduler goes with --engine dask")
     recipe = Recipe(
-        layers=layers,
-        options=options,
-        limits=limits,
+        work=work,
         tokenizer=given["tokenizer"],
         format=given["format"],
         archive=given["archive"] and names.absolute(given["archive"]),

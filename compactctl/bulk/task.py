@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl import pipeline, report, transcript
+from compactctl import report, transcript
 from compactctl._version import __version__
 from compactctl.atomic import back_up
 from compactctl.bulk import archive, limits, packing, store
 from compactctl.bulk.manifest import Line
-from compactctl.errors import CompactctlError, InputError
+from compactctl.errors import CompactctlError, InputError, UsageError
 from compactctl.tokens import count_view, load_counter
+from compactctl.tokens.ranks import TokenizerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,12 @@ def run_batch(recipe: Recipe, jobs: Sequence[Job]) -> list[Outcome]:
 
 
 def run(recipe: Recipe, job: Job) -> Outcome:
-    """Do one file."""
+    """Do one file.
+
+    Raises:
+        UsageError, TokenizerUnavailableError: no file can be done like this.
+
+    """
     start = time.monotonic()
     facts: dict[str, Any] = {}
     try:
@@ -82,6 +88,8 @@ def run(recipe: Recipe, job: Job) -> Outcome:
             if _do(recipe, job, facts):
                 assert job.previous is not None
                 return Outcome(job.previous, job.size, is_new=False)
+    except (UsageError, TokenizerUnavailableError):
+        raise  # it would be the same for every file
     except _SkipError as reason:
         facts |= {"status": "skipped", "error": str(reason)}
     except (Exception, limits.OverdueError) as error:  # noqa: BLE001 (a bad file fails alone)
@@ -151,13 +159,13 @@ def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, An
         raise _SkipError(error.what) from None
     facts["format"] = found.format.__name__.rpartition(".")[2].replace("_", "-")
     counter = load_counter(recipe.tokenizer)
-    result = pipeline.compact(found, recipe.layers, recipe.options, counter, **recipe.limits)
+    result = recipe.work(found, counter)
     steps = result.steps
     before = steps[0].tokens_before if steps else count_view(counter, found.messages)
     facts["tokens_before"] = before
     facts["tokens_after"] = steps[-1].tokens_after if steps else before
     facts["layers"] = tuple(step.layer for step in steps)
-    written = result.written() if steps else None
+    written = result.written() if steps or result.lines else None
     data = _bytes(source.raw, lines, written)
     facts["status"] = "unchanged" if data is source.raw else "done"
     facts["output_sha256"] = hashlib.sha256(data).hexdigest()

@@ -105,13 +105,19 @@ def content(edited: list[Any]) -> Any:
 
 
 def edit(part: Any, block: Block) -> Any:
-    """Give ``part`` with the text of ``block``; every other member stays."""
+    """Give ``part`` with the text of ``block``; every other member stays.
+
+    A text in place of a part of another kind, an image say, is written anew.
+    """
     if isinstance(part, str):
         return block.text
     if block.kind == "text":
-        return part | {"text": block.text}
+        return part | {"text": block.text} if part.get("type") == "text" else make(block)
+    if block.kind == "call" and block.call_id != part.get("id"):
+        return part | {"id": block.call_id}
     if block.kind == "result":
-        return part | {"content": _edit_result(part.get("content"), block.content)}
+        new = {"content": _edit_result(part.get("content"), block.content)}
+        return part | {"tool_use_id": block.call_id} | new
     return part
 
 

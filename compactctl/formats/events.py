@@ -37,6 +37,9 @@ SIGNED = False
 PROFILE = "anthropic"
 ONE_LINE_A_MESSAGE = False
 LINK = None
+SEQUENCE = "sequence"
+KNOWN_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_result"})
+KNOWN_TYPES |= {"file-history-snapshot", "ai-title"}
 
 
 class Record(msgspec.Struct, gc=False, rename="camel"):
@@ -123,6 +126,11 @@ def _failed(output: Any) -> bool:
         return openai_content.failed(spell(output))
     texts = [piece.text for piece in pieces(_told(output), 0) if piece.kind == "text"]
     return bool(texts) and openai_content.failed(texts[0])
+
+
+def session_of(record: dict[str, Any]) -> Any:
+    """Give the name of the session that a line belongs to."""
+    return record.get("session_id")
 
 
 def parts_of(record: dict[str, Any]) -> list[Any]:

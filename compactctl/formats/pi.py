@@ -38,11 +38,13 @@ DESCRIPTION = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
 SIGNED = True
 PROFILE = "anthropic"
 ONE_LINE_A_MESSAGE = False
+MENDS_IDS = True
 LINK = ("id", "parentId")
 ALSO_LINKED = ("firstKeptEntryId", "fromId", "targetId")
+FOLLOWS_LINKS = True
+KNOWN_TYPES = frozenset({"session", "message", "compaction", "branch_summary", "custom_message"})
+KNOWN_TYPES |= {"custom", "label", "model_change", "thinking_level_change", "session_info"}
 
-_TYPES = frozenset({"session", "compaction", "branch_summary", "custom_message", "custom", "label"})
-_TYPES |= {"model_change", "thinking_level_change", "session_info"}
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 _USERS = frozenset({"user", "custom", "hookMessage"})
 _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0} | {
@@ -76,7 +78,7 @@ def recognise(record: dict[str, Any]) -> bool:
     """Tell by the types of pi's entries and the time that each of them has."""
     if record.get("type") == "message":
         return "timestamp" in record and isinstance(record.get("message"), dict)
-    return record.get("type") in _TYPES and "timestamp" in record and "sessionId" not in record
+    return record.get("type") in KNOWN_TYPES and "timestamp" in record and "sessionId" not in record
 
 
 def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
@@ -179,7 +181,7 @@ def parts_of(record: dict[str, Any]) -> list[Any]:
 def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
     """Give the line with other parts."""
     if record["type"] in _SUMMARIES:
-        return record | {"summary": edited[0]}
+        return record | {"summary": edited[0] if edited else ""}
     if record["type"] == "custom_message":
         return record | {"content": content(edited)}
     message = record["message"]
@@ -190,9 +192,35 @@ def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
     return record | {"message": message | {"content": content(edited)}}
 
 
+def stays(record: dict[str, Any]) -> bool:
+    """Say whether a line does its work without a block too: a compaction cuts off what was."""
+    return record["type"] == "compaction"
+
+
 def _is_whole(message: dict[str, Any]) -> bool:
     """Say whether a message is a single part: a result, or a command that the user ran."""
     return message.get("role") in {"toolResult", "bashExecution"}
+
+
+def is_prompt(record: Record) -> bool:
+    """Say whether an entry is what a person asked: two of them under one parent are a rewind."""
+    return record.type == "message" and record.message is not None and record.message.role == "user"
+
+
+def session_of(record: dict[str, Any]) -> Any:
+    """Give the name of the session, which the first line tells."""
+    return record.get("id") if record.get("type") == "session" else None
+
+
+def usage_of(record: dict[str, Any]) -> tuple[Any, int] | None:
+    """Give (entry, context size in tokens) where an answer records what its call was sent."""
+    message = record.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    sizes = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
+    size = sum(size for size in sizes if type(size) is int)
+    return (record.get("id") or record.get("timestamp"), size) if size else None
 
 
 def identity(digest: str) -> str:

@@ -120,7 +120,7 @@ def edit(part: Any, block: Block) -> Any:
     if isinstance(part, str):
         return block.text
     if block.kind == "text":
-        return {"type": "text"} | (part if "role" not in part else {}) | {"text": block.text}
+        return part | {"text": block.text} if part.get("type") == "text" else make(block)
     if block.kind == "call":
         return part | {"id": block.call_id}
     if block.kind == "result":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compactctl.protocol import magic
 from compactctl.protocol.pairs import Place
 from compactctl.protocol.rule import ANTHROPIC, Breach, Rule
 
@@ -91,12 +92,14 @@ RULES = (
 def find(survey: Survey) -> Iterator[Breach]:
     """Judge each image, also those in results."""
     images = [*_images(survey)]
-    for number, (found, image) in enumerate(images, 1):
+    for number, (found, image, actual) in enumerate(images, 1):
         if number == MOST + 1:
             yield Breach("IMG-06", found.place, f"{len(images)} images")
-        rule = _media_type(image)
-        if rule:
-            yield Breach(rule, found.place, _types(image))
+        if image.media_type not in MEDIA_TYPES:
+            yield Breach("IMG-01", found.place, image.media_type or "none")
+        elif actual not in {None, image.media_type}:
+            what = f"{image.media_type}, in fact {actual or 'nothing that is known'}"
+            yield Breach("IMG-02", found.place, what)
         encoded = _encoded(image.size)
         if encoded > MAX_BASE64:
             yield Breach("IMG-03", found.place, f"{encoded:,} bytes of base64")
@@ -110,36 +113,20 @@ def find(survey: Survey) -> Iterator[Breach]:
         yield from _request_size(survey)
 
 
-def _images(survey: Survey) -> Iterator[tuple[Found, Image]]:
-    """Give the images that are in the request itself; an address tells nothing."""
-    for found in survey.of("image"):
-        if found.block.image is not None and found.block.image.size:
-            yield found, found.block.image
-    for found in survey.of("result"):
-        for piece in found.block.content:
-            if piece.image is not None and piece.image.size:
-                yield found, piece.image
+def _images(survey: Survey) -> Iterator[tuple[Found, Image, str | None]]:
+    """Give the images that are in the request itself; an address tells nothing.
 
-
-def _media_type(image: Image) -> str:
-    """Give the rule that the media type breaks, "" if none."""
-    if image.media_type not in MEDIA_TYPES:
-        return "IMG-01"
-    actual = _actual_type(image)
-    return "" if actual in {None, image.media_type} else "IMG-02"
-
-
-def _actual_type(image: Image) -> str | None:
-    """Give what the bytes are, "" for nothing that is known, None when the header does not tell."""
-    detected: str | None = getattr(image, "detected", None)
-    if detected is None and not image.width and image.media_type != "image/jpeg":
-        return ""
-    return detected
-
-
-def _types(image: Image) -> str:
-    actual = _actual_type(image)
-    return f"{image.media_type or 'none'}{f', in fact {actual}' if actual else ''}"
+    With each comes the media type that its bytes are, None where that cannot be told.
+    """
+    for found in (*survey.of("image"), *survey.of("result")):
+        pieces = (found.block, *found.block.content)
+        shown = [p.image for p in pieces if p.image is not None and p.image.size]
+        if not shown:
+            continue
+        actual: list[str] = magic.types(survey.part(found.block))
+        known = len(actual) == len(shown)
+        for at, image in enumerate(shown):
+            yield found, image, actual[at] if known else None
 
 
 def _encoded(size: int) -> int:

@@ -31,6 +31,7 @@ from bulk_helpers import (
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
+from compactctl import pipeline  # noqa: E402 (needs distributed)
 from compactctl.bulk import cluster as cluster_engine  # noqa: E402 (needs distributed)
 from compactctl.bulk import settings  # noqa: E402 (the same)
 from compactctl.errors import InputError, UsageError  # noqa: E402 (the same)
@@ -177,10 +178,10 @@ def test_a_scheduler_that_is_lost_ends_the_run_in_one_line(tmp_path, monkeypatch
 def test_no_scheduler_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(cluster_engine, "_PATIENCE", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127"):
-        cluster_engine.Cluster(settings.Recipe((), {}, {}), f"tcp://127.0.0.1:{free_port()}")
+        cluster_engine.Cluster(settings.Recipe(pipeline.compact), f"tcp://127.0.0.1:{free_port()}")
 
 
 def test_another_version_on_the_workers_is_refused(cluster):
-    recipe = settings.Recipe((), {}, {}, version="0.0.0")
+    recipe = settings.Recipe(pipeline.compact, version="0.0.0")
     with pytest.raises(UsageError, match=r"the driver is compactctl 0\.0\.0, the worker "):
         cluster_engine.Cluster(recipe, cluster[0])

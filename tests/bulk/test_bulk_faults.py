@@ -21,12 +21,18 @@ from bulk_helpers import (
     write,
 )
 
+from compactctl import pipeline
 from compactctl.bulk import find, plan, settings, store, task
 
 BIG = session()
-RECIPE = settings.Recipe(
-    ("truncate", "prune"), {}, {"soft_limit": 3000, "hard_limit": 9000}, "chars"
-)
+
+
+def work(found, counter):
+    names = ("truncate", "prune")
+    return pipeline.compact(found, names, {}, counter, soft_limit=3000, hard_limit=9000)
+
+
+RECIPE = settings.Recipe(work, "chars")
 
 
 @contextlib.contextmanager
