@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compactctl import placeholders
+from compactctl.placeholders import Cut
 from compactctl.tokens import Counter
 
 NOTE_TOKENS = 40
@@ -26,25 +29,32 @@ def shares(sizes: list[int], limit: int) -> list[int]:
     return given
 
 
-def cut_text(counter: Counter, text: str, limit: int, ends: Ends, pointer: str | None) -> str:
-    """Cut ``text`` to ``limit`` tokens; the note states its size when it was whole.
+def source(counter: Counter, texts: Sequence[str]) -> Cut:
+    """Give what there is to cut; several texts are put together.
 
-    A text that was cut before keeps its ends, its size and its pointer.
+    A text that was cut before gives its two ends, its size when it was whole, and its pointer.
+    Another gives itself as both ends.
     """
-    before = placeholders.read_cut(text)
-    if before:
-        head_of, tail_of, original = before.head, before.tail, before.original
-        pointer = before.pointer or pointer
-        ends = ends if head_of and tail_of else (float(bool(head_of)), float(bool(tail_of)))
-    else:
-        head_of = tail_of = text
-        original = counter.count(text)
+    found = [placeholders.read_cut(text) or Cut(text, text, counter.count(text)) for text in texts]
+    if len(found) == 1:
+        return found[0]
+    whole = "\n".join(
+        one.head if one.head == one.tail else f"{one.head}\n{one.tail}" for one in found
+    )
+    pointer = next((one.pointer for one in found if one.pointer), None)
+    return Cut(whole, whole, sum(one.original for one in found), pointer)
+
+
+def cut_text(counter: Counter, given: Cut, limit: int, ends: Ends) -> str:
+    """Cut a text to ``limit`` tokens; the note states its size when it was whole."""
+    if not (given.head and given.tail):  # an earlier cut left only one of them
+        ends = float(bool(given.head)), float(bool(given.tail))
     room = limit - NOTE_TOKENS // 2
     while True:
-        head = _end(counter, head_of, int(room * ends[0]), tail=False)
-        tail = _end(counter, tail_of, int(room * ends[1]), tail=True)
+        head = _end(counter, given.head, int(room * ends[0]), tail=False)
+        tail = _end(counter, given.tail, int(room * ends[1]), tail=True)
         left = counter.count(head) + counter.count(tail)
-        short = placeholders.cut(head, tail, original, left, pointer)
+        short = placeholders.cut(head, tail, given.original, left, given.pointer)
         excess = counter.count(short) - limit
         if excess <= 0 or room <= 0:
             return short

@@ -36,7 +36,7 @@ how many bytes there are for each of them."""
 _START = 2.0
 """Seconds in which a worker that is to be ended must have come to say its number."""
 
-_GRACE = 5.0
+_GRACE = 3.0
 """Seconds that a worker has to end an overdue file itself; then it is ended."""
 
 

@@ -11,19 +11,18 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from compactctl.formats.anthropic_content import content, parts
 from compactctl.formats.pi_content import (
-    Body,
-    Content,
+    Record,
     blocks,
     edit,
     make,
     result,
     shell_text,
     string,
+    written,
 )
+from compactctl.formats.pi_path import Entry, context
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from compactctl.assemble import Assembler
     from compactctl.model import Role
 
-__all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
+__all__ = ["Record", "create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
 
 DESCRIPTION = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
 SIGNED = True
@@ -47,31 +46,6 @@ KNOWN_TYPES |= {"custom", "label", "model_change", "thinking_level_change", "ses
 
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 _USERS = frozenset({"user", "custom", "hookMessage"})
-_NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0} | {
-    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
-}
-
-
-class Record(msgspec.Struct, gc=False, rename="camel"):
-    """One line, as far as the view needs it."""
-
-    type: Any = None
-    id: Any = None
-    parent_id: Any = None
-    message: Body | None = None
-    content: Content = None
-    summary: Any = None
-    first_kept_entry_id: Any = None
-    first_kept_entry_index: Any = None
-    cwd: Any = None
-
-
-class _Entry(msgspec.Struct, frozen=True, gc=False):
-    """A record, its index, and its place among all records, which is how the old form counts."""
-
-    record: Record
-    index: int
-    place: int
 
 
 def recognise(record: dict[str, Any]) -> bool:
@@ -83,7 +57,7 @@ def recognise(record: dict[str, Any]) -> bool:
 
 def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
     """Rebuild the active context; what stands before the last reset is out of it."""
-    entries: list[_Entry] = []
+    entries: list[Entry] = []
     resets = 0
     cwd = ""
     for place, (index, record) in enumerate(records):
@@ -93,46 +67,14 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
         if record.type == "session":
             cwd = string(record.cwd)
         else:
-            entries.append(_Entry(record, index, place))
-    _send(_context(_path(entries)), cwd, build)
+            entries.append(Entry(record, index, place))
+    _send(context(entries), cwd, build)
 
 
-def _path(entries: list[_Entry]) -> list[_Entry]:
-    """Give the last entry behind all its ancestors; every entry where none has an id."""
-    by_id = {entry.record.id: entry for entry in entries if isinstance(entry.record.id, str)}
-    if not by_id:
-        return entries
-    path: dict[str, _Entry] = {}
-    step = next(entry.record.id for entry in reversed(entries) if isinstance(entry.record.id, str))
-    while isinstance(step, str) and step in by_id and step not in path:
-        path[step] = by_id[step]
-        step = by_id[step].record.parent_id
-    return list(path.values())[::-1]
-
-
-def _context(path: list[_Entry]) -> list[_Entry]:
-    """Put the last compaction in front of what it kept."""
-    marks = [at for at, entry in enumerate(path) if entry.record.type == "compaction"]
-    if not marks:
-        return path
-    at = marks[-1]
-    mark = path[at].record
-    kept = (n for n, entry in enumerate(path[:at]) if _is_first_kept(entry, mark))
-    return [path[at], *path[next(kept, at) : at], *path[at + 1 :]]
-
-
-def _is_first_kept(entry: _Entry, mark: Record) -> bool:
-    """Say whether ``mark`` names this entry; the old form counts records, the header is 0."""
-    first = mark.first_kept_entry_index
-    if isinstance(first, int):
-        return entry.place >= first
-    return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
-
-
-def _send(context: list[_Entry], cwd: str, build: Assembler) -> None:
+def _send(entries: list[Entry], cwd: str, build: Assembler) -> None:
     """Add the entries to the view; an answer that was not finished takes its results with it."""
     dead: set[str | None] = set()
-    for entry in context:
+    for entry in entries:
         record, message, index = entry.record, entry.record.message, entry.index
         if record.type != "message" or message is None:
             build.user(_sent(_from_harness(record, index)))
@@ -194,7 +136,7 @@ def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
 
 def stays(record: dict[str, Any]) -> bool:
     """Say whether a line does its work without a block too: a compaction cuts off what was."""
-    return record["type"] == "compaction"
+    return record.get("type") == "compaction"
 
 
 def _is_whole(message: dict[str, Any]) -> bool:
@@ -204,7 +146,8 @@ def _is_whole(message: dict[str, Any]) -> bool:
 
 def is_prompt(record: Record) -> bool:
     """Say whether an entry is what a person asked: two of them under one parent are a rewind."""
-    return record.type == "message" and record.message is not None and record.message.role == "user"
+    message = record.message if record.type == "message" else None
+    return message is not None and bool(message.role == "user")
 
 
 def session_of(record: dict[str, Any]) -> Any:
@@ -238,8 +181,10 @@ def create(
     linked = ("version" if like.get("type") == "session" else "id") in like or not recognise(like)
     entries: list[dict[str, Any]] = []
     for run in _runs(made):
+        new = written(role, run, like)
         ids = {"id": own, "parentId": parent} if linked else {}
-        entries.append(_entry(role, run, like) | ids | {"timestamp": like.get("timestamp", "")})
+        stamp = {"timestamp": like.get("timestamp", "")}
+        entries.append({"type": new["type"]} | ids | stamp | new)
         parent, own = own, identity(hashlib.sha256(own.encode()).hexdigest())
     return entries if len(entries) > 1 else entries[0]
 
@@ -253,21 +198,3 @@ def _runs(made: list[Block]) -> list[list[Block]]:
             runs.append([])
         runs[-1].append(block)
     return runs
-
-
-def _entry(role: Role, run: list[Block], like: dict[str, Any]) -> dict[str, Any]:
-    """Write an entry; an answer takes the model from its neighbour, since pi asks for one."""
-    if run[0].kind == "result":
-        return {"type": "message", "message": make(run[0])}
-    pieces = [make(block) for block in run]
-    if role != "assistant" and run[0].meta:
-        entry = {"type": "custom_message", "customType": "compactctl"}
-        return entry | {"content": pieces, "display": True}
-    message: dict[str, Any] = {"role": "user", "content": pieces}
-    if role == "assistant":
-        near = like.get("message") or {}
-        calls = any(block.kind == "call" for block in run)
-        message = {"role": role, "content": pieces}
-        message |= {key: near.get(key, "") for key in ("api", "provider", "model")}
-        message |= {"usage": _NO_USAGE, "stopReason": "toolUse" if calls else "stop"}
-    return {"type": "message", "message": message}

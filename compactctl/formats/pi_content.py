@@ -6,14 +6,20 @@ The names and the shapes are those of pi's own types: ``TextContent``, ``Thinkin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl.model import MADE, Block, Image
 from compactctl.tokens.images import image_size
 
+if TYPE_CHECKING:
+    from compactctl.model import Role
+
 _EMPTY = msgspec.Raw(b"{}")
+_NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0} | {
+    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+}
 
 
 class Part(msgspec.Struct, gc=False, rename="camel"):
@@ -49,6 +55,20 @@ class Body(msgspec.Struct, gc=False, rename="camel"):
     truncated: Any = None
     full_output_path: Any = None
     exclude_from_context: Any = None
+
+
+class Record(msgspec.Struct, gc=False, rename="camel"):
+    """One line, as far as the view needs it."""
+
+    type: Any = None
+    id: Any = None
+    parent_id: Any = None
+    message: Body | None = None
+    content: Content = None
+    summary: Any = None
+    first_kept_entry_id: Any = None
+    first_kept_entry_index: Any = None
+    cwd: Any = None
 
 
 def blocks(content: Content, entry: int, cwd: str = "", *, meta: bool = False) -> list[Block]:
@@ -114,8 +134,8 @@ def identifier(value: Any) -> str | None:
 def edit(part: Any, block: Block) -> Any:
     """Give ``part`` with what ``block`` says now; every other member stays.
 
-    A result is the whole message of its entry. So is a command that the user ran, which has no
-    member for a text of our own: it becomes a text.
+    A result is the whole message of its entry. A text in place of anything but a text, say of an
+    image or of a command that the user ran, is written anew.
     """
     if isinstance(part, str):
         return block.text
@@ -154,3 +174,21 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "other":
         return {"type": block.name, "text": block.text}
     return {"type": "text", "text": block.text}
+
+
+def written(role: Role, run: list[Block], like: dict[str, Any]) -> dict[str, Any]:
+    """Write an entry; an answer takes the model from its neighbour, since pi asks for one."""
+    if run[0].kind == "result":
+        return {"type": "message", "message": make(run[0])}
+    pieces = [make(block) for block in run]
+    if role != "assistant" and run[0].meta:
+        entry = {"type": "custom_message", "customType": "compactctl"}
+        return entry | {"content": pieces, "display": True}
+    message: dict[str, Any] = {"role": "user", "content": pieces}
+    if role == "assistant":
+        near = like.get("message") or {}
+        calls = any(block.kind == "call" for block in run)
+        message = {"role": role, "content": pieces}
+        message |= {key: near.get(key, "") for key in ("api", "provider", "model")}
+        message |= {"usage": _NO_USAGE, "stopReason": "toolUse" if calls else "stop"}
+    return {"type": "message", "message": message}

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 
 from compactctl import placeholders
-from compactctl.cutting import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares
+from compactctl.cutting import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
 from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
@@ -47,7 +47,7 @@ def truncate(
     ] = "keep",
 ) -> Change:
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
-    least = NOTE_TOKENS + (POINTER_TOKENS if view.store else 0)
+    least = _least(view)
     for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
         if value is not None and value < least:
             raise UsageError(f"{option} must be at least {least}, the room that the note needs")
@@ -72,6 +72,11 @@ def truncate(
                 blocks.append(new)
         messages.append(replace_blocks(message, blocks or message.blocks))
     return Change(messages, actions, _note(actions))
+
+
+def _least(view: View) -> int:
+    """Give the room that a note needs, in tokens."""
+    return NOTE_TOKENS + (POINTER_TOKENS if view.store else 0)
 
 
 def _policies(given: Sequence[str]) -> dict[str, str]:
@@ -128,30 +133,42 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
     sizes = [counter.count(text) for text in texts]
     if sum(sizes) <= limit:
         return result
-    room = iter(shares(sizes, limit))
+    groups, room = [[text] for text in texts], shares(sizes, limit)
+    if any(one < min(size, _least(view)) for one, size in zip(room, sizes, strict=True)):
+        groups, room = [texts], [limit]  # a note in each would take more than there is
     pointers: list[str] = []
-    content = tuple(
-        _cut_piece(view, piece, next(room), ends, pointers) if piece.kind == "text" else piece
-        for piece in result.content
-    )
-    after = sum(counter.count(piece.text) for piece in content if piece.kind == "text")
+    new = [_cut_texts(view, *each, ends, pointers) for each in zip(groups, room, strict=True)]
+    after = sum(map(counter.count, new))
     if after >= sum(sizes):
         return result
     pointer = pointers[0] if pointers else None
     actions.append(Action("truncate", result.entry, result.call_id, sum(sizes), after, pointer))
-    return msgspec.structs.replace(result, content=content)
+    return msgspec.structs.replace(result, content=_with_texts(result.content, new))
 
 
-def _cut_piece(view: View, piece: Block, limit: int, ends: Ends, pointers: list[str]) -> Block:
-    """Cut one text; the whole of it is stored first, unless an earlier run did so."""
-    if view.counter.fits(piece.text, limit):
-        return piece
-    pointer = None
-    if view.store is not None and placeholders.read_cut(piece.text) is None:
-        pointer = view.store(piece.text)
-        pointers.append(pointer)
-    text = cut_text(view.counter, piece.text, limit, ends, pointer)
-    return msgspec.structs.replace(piece, text=text)
+def _cut_texts(
+    view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str]
+) -> str:
+    """Cut texts that share one note; they are stored first, unless an earlier run did so."""
+    if len(texts) == 1 and view.counter.fits(texts[0], limit):
+        return texts[0]
+    given = source(view.counter, texts)
+    if view.store is not None and not any(map(placeholders.read_cut, texts)):
+        given = msgspec.structs.replace(given, pointer=view.store(given.head))
+        pointers.append(given.pointer or "")
+    return cut_text(view.counter, given, limit, ends)
+
+
+def _with_texts(content: Sequence[Block], texts: Sequence[str]) -> tuple[Block, ...]:
+    """Put texts into the places of the first old ones; other pieces stay where they are."""
+    waiting = iter(texts)
+    pieces: list[Block] = []
+    for piece in content:
+        text = next(waiting, None) if piece.kind == "text" else piece.text
+        if text is not None:
+            same = text == piece.text
+            pieces.append(piece if same else msgspec.structs.replace(piece, text=text))
+    return tuple(pieces)
 
 
 def _without_images(

@@ -153,7 +153,7 @@ def test_a_driver_that_is_killed_resumes(cluster, tmp_path):
 
 
 def test_a_scheduler_that_is_lost_ends_the_run_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_engine, "_PATIENCE", 4)
+    monkeypatch.setattr(cluster_engine, "_PATIENCE", 2)
     files = {f"slow{at}.jsonl": LONG for at in range(8)}
     source = write(tmp_path / "in", files)
     out = tmp_path / "out"
