@@ -36,29 +36,29 @@ def cut_out(
     kept, gone = _split(old, pinned, head)
     if not gone:
         return Change(view.messages, (), "nothing to drop but what must stay")
-    went = sum(left is None for left in kept)
     earlier = _earlier(old)
     rest = kept
     if marker:
         rest = [_without_markers(message) if earlier else message for message in kept]
         pointer = view.archive() if view.archive else None
-        block = _marker(view, gone, went, earlier, pointer)
+        block = _marker(view, gone, earlier, pointer)
         rest = _with_marker(rest, block, head)
     left = [message for message in rest if message is not None and message.blocks]
     actions = [
         Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
         for message in gone
     ]
-    note = f"{number(went, 'message')} removed"
+    note = f"{number(len(gone), 'message')} removed"
     return Change(merge_users([*left, *view.messages[start:]]), actions, note)
 
 
 def _split(
     old: Sequence[Message], pinned: set[Place], head: int
 ) -> tuple[list[Message | None], list[Message]]:
-    """Part old messages into what stays of each (None: nothing) and what goes.
+    """Part old messages into what stays of each (None: nothing) and what goes of each.
 
-    The user blocks right before the first kept turn open it, so they stay.
+    The user blocks right before the first kept turn open it, so they stay. An earlier
+    placeholder stays too, to be taken in by the new one.
     """
     kept: list[Message | None] = []
     gone: list[Message] = []
@@ -69,6 +69,7 @@ def _split(
             or message.role == "system"
             or Place(position, at) in pinned
             or (opens and block.kind != "result")
+            or (message.role == "user" and _is_marker(block))
             for at, block in enumerate(message.blocks)
         ]
         left = [block for block, stay in zip(message.blocks, stays, strict=True) if stay]
@@ -92,8 +93,11 @@ def _earlier(messages: Sequence[Message]) -> list[Pruned]:
 def _without_markers(message: Message | None) -> Message | None:
     if message is None or message.role != "user":
         return message
-    blocks = [b for b in message.blocks if b.kind != "text" or not placeholders.read_pruned(b.text)]
-    return replace_blocks(message, blocks)
+    return replace_blocks(message, [block for block in message.blocks if not _is_marker(block)])
+
+
+def _is_marker(block: Block) -> bool:
+    return block.kind == "text" and placeholders.read_pruned(block.text) is not None
 
 
 def _with_marker(
@@ -109,12 +113,12 @@ def _with_marker(
 
 
 def _marker(
-    view: View, gone: list[Message], went: int, earlier: list[Pruned], pointer: str | None
+    view: View, gone: list[Message], earlier: list[Pruned], pointer: str | None
 ) -> Block:
     """Write the placeholder, within its size."""
     files = tools.files(gone)
     whole = Pruned(
-        went + sum(mark.messages for mark in earlier),
+        len(gone) + sum(mark.messages for mark in earlier),
         tools.union((path for mark in earlier for path in mark.read), files.read),
         tools.union((path for mark in earlier for path in mark.modified), files.modified),
         sum(mark.more_read for mark in earlier),

@@ -121,8 +121,10 @@ def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     if is_prompt is None:
         return
     children: dict[str, list[int]] = {}
-    for index, parent in enumerate(tags.parents):
-        if parent is not None and tags.ids[index] is not None:
+    last = {own: index for index, own in enumerate(tags.ids) if own is not None}
+    for index in last.values():  # a copy is no child of its own
+        parent = tags.parents[index]
+        if parent is not None:
             children.setdefault(parent, []).append(index)
     decode = msgspec.json.Decoder(transcript.format.Record).decode
     for siblings in children.values():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from compactctl.bulk.names import absolute, is_many, is_url
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from compactctl.bulk.settings import Settings, Work
     from compactctl.pipeline import Result
+
+__all__ = ["OPTIONS", "absolute", "is_wanted", "keep_original", "run", "settings_from"]
 
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "jobs": (
@@ -99,8 +102,6 @@ def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = Fal
         if "-" in sources:
             raise UsageError("standard input cannot be one of several FILEs, nor a dry run's")
         return True
-    from compactctl.bulk.names import is_many, is_url  # noqa: PLC0415 (nearly free, but not quite)
-
     if sources == ["-"]:
         return False
     if output is not None and (is_url(output) or output.endswith("/") or os.path.isdir(output)):

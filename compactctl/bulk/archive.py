@@ -56,6 +56,11 @@ def keep(folder: str, raw: bytes, made: Iterable[str | None]) -> None:
             store.put(_entry(folder, key, digest), b"")
 
 
+def has(folder: str, digest: str) -> bool:
+    """Say whether the original of that hash is kept."""
+    return store.exists(_object(folder, digest))
+
+
 def note_unchanged(folder: str, digest: str) -> None:
     """Remember that a file is its own original, which needs no copy."""
     store.put(_entry(folder, digest, digest), b"")

@@ -43,8 +43,7 @@ def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
     refuse_report(recipe.report, jobs)
     writer = manifest.writer(None if recipe.dry_run else out)
     try:
-        if not recipe.dry_run:
-            _sweep(out)
+        _sweep(out, settings)
         progress = Progress(
             len(jobs),
             sum(job.size for job in jobs),
@@ -56,6 +55,7 @@ def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
                 _drive(jobs, settings, writer, progress, stop)
             finally:
                 progress.close()
+        _sweep(out, settings)
     finally:
         writer.close()
     return _conclude(progress, out, settings, stop)
@@ -76,9 +76,12 @@ def _check(out: str | None, settings: Settings) -> None:
         formats.choose(settings.recipe.format)
 
 
-def _sweep(out: str | None) -> None:
-    """Remove what a run that was killed had not finished writing; nobody else writes here now."""
-    if out is None or names.is_url(out):
+def _sweep(out: str | None, settings: Settings) -> None:
+    """Remove what a run or a worker that was killed had not finished writing.
+
+    The manifest is ours alone, so nobody else writes here now.
+    """
+    if out is None or names.is_url(out) or settings.recipe.dry_run:
         return
     for folder, _, files in os.walk(out):
         for name in files:

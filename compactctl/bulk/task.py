@@ -129,7 +129,7 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
         try:
             source = store.read(job.path, job.root)
             facts["input_sha256"] = hashlib.sha256(source.raw).hexdigest()
-            if _was_done(job, facts["input_sha256"]):
+            if _was_done(recipe, job, facts["input_sha256"]):
                 return True
             _compact(recipe, job, source, facts)
         except store.ChangedError:
@@ -141,9 +141,11 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
     raise _SkipError("something is writing to it; run again with --resume when it is at rest")
 
 
-def _was_done(job: Job, digest: str) -> bool:
+def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
     previous = job.previous
     if previous is None or previous.status == "failed" or previous.input_sha256 != digest:
+        return False
+    if previous.status == "done" and recipe.archive and not archive.has(recipe.archive, digest):
         return False
     return previous.status == "skipped" or (
         job.target is not None and store.sha256(job.target) == previous.output_sha256

@@ -11,7 +11,7 @@ from compactctl import layers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NAMES = ("validate", "repair", *layers.ORDER, "resolve", "render", "compact", "stats")
+NAMES = ("validate", "repair", *layers.ORDER, "resolve", "render", "compact", "restore", "stats")
 
 _EXAMPLE = re.compile(r"^( *)Example:\n\n(?! *\x08)", re.MULTILINE)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compactctl import layers, pipeline, report
+from compactctl import bulk, files, layers, pipeline, report
 from compactctl.commands.common import (
     COMMON,
     ArtifactsOption,
@@ -21,6 +22,7 @@ from compactctl.commands.common import (
 )
 from compactctl.errors import UsageError
 from compactctl.pipeline import Step
+from compactctl.reading import STANDARD
 from compactctl.slim import slim
 from compactctl.tokens import count_view, load_counter
 
@@ -33,6 +35,20 @@ EXAMPLE = "compactctl compact session.jsonl --soft-limit 60000 -o small.jsonl"
 
 _REACTIVE_MESSAGES = 5
 """Messages that the emergency form leaves word for word (CONTRACT §3)."""
+
+_FILES = {
+    "file": (
+        Annotated[
+            list[str] | None,
+            typer.Argument(
+                metavar="[FILE]...",
+                help="Transcript to read; - is standard input. Several, a folder, a pattern or "
+                "a URL make a bulk run into the folder -o DIR.",
+            ),
+        ],
+        None,
+    ),
+}
 
 _LIMITS = {
     "soft_limit": (
@@ -82,7 +98,29 @@ _LIMITS = {
 }
 
 
-def _compact(file: str, **given: Any) -> None:
+def _compact(file: list[str] | None, **given: Any) -> None:
+    sources = file or [STANDARD]
+    if not bulk.is_wanted(sources, given["output"], dry_run=given["dry_run"]):
+        _one(sources[0], given)
+        return
+    _names(given["layers"])
+    _limits(given)
+    # Workers run elsewhere; and a dry run stores nothing.
+    stores = {
+        name: bulk.absolute(given[name]) if given[name] and not given["dry_run"] else None
+        for name in ("artifacts", "archive")
+    }
+    work = functools.partial(compacted, given=given | stores)
+    raise typer.Exit(bulk.run(sources, given["output"], bulk.settings_from(work, given)))
+
+
+def compacted(found: Transcript, counter: Counter, given: dict[str, Any]) -> Result:
+    """Do to one of many transcripts what is done to one alone."""
+    result = _run(found, given, counter)
+    return slim(result).result if given["slim"] else result
+
+
+def _one(file: str, given: dict[str, Any]) -> None:
     clock = Clock()
     check_outputs(file, given)
     counter = load_counter(given["tokenizer"])
@@ -90,7 +128,11 @@ def _compact(file: str, **given: Any) -> None:
     result = _run(found, given, counter)
     slimmed = slim(result) if given["slim"] else None
     total = _total(result, counter, given)
-    finish("compact", slimmed.result if slimmed else result, counter, clock, given, total=total)
+    result = slimmed.result if slimmed else result
+    is_written = given["output"] is not None or given["in_place"] or not files.is_terminal()
+    if given["archive"] and is_written:
+        bulk.keep_original(given["archive"], file, result)
+    finish("compact", result, counter, clock, given, total=total)
     if slimmed and not given["quiet"]:
         report.say(slimmed.line())
 
@@ -103,7 +145,9 @@ def _run(found: Transcript, given: dict[str, Any], counter: Counter) -> Result:
     if given["reactive"]:
         options["summarize"]["keep_messages"] = _REACTIVE_MESSAGES
         soft = 0
-    keep = keep_of(found, given)
+    # Only snip, which keeps both ends, points into the archive (CONTRACT §3).
+    points = given["prune_mode"] == "snip" and "://" not in (given["archive"] or "")
+    keep = keep_of(found, given if points else given | {"archive": None})
     return pipeline.compact(
         found,
         names,
@@ -171,5 +215,10 @@ compact = with_options(
     "compact",
     "Run the layers in order, each only if the view is still too large.",
     EXAMPLE,
-    _LIMITS | layer_options(*layers.ORDER) | {"artifacts": (ArtifactsOption, None)} | COMMON,
+    _FILES
+    | _LIMITS
+    | layer_options(*layers.ORDER)
+    | {"artifacts": (ArtifactsOption, None)}
+    | COMMON
+    | bulk.OPTIONS,
 )

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats.anthropic_content import (
-    Content,
-    blocks,
-    content,
-    edit,
-    make,
-    parts,
-)
+from compactctl.formats.anthropic_content import blocks, content, edit, make, parts
+from compactctl.formats.claude_tree import Line, Preserved, Record, Tree, is_prompt, relink
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -27,7 +21,8 @@ if TYPE_CHECKING:
     from compactctl.assemble import Assembler
     from compactctl.model import Role
 
-__all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
+__all__ = ["Record", "create", "edit", "is_prompt", "make", "parts_of", "recognise", "relink"]
+__all__ += ["view", "with_parts"]
 
 DESCRIPTION = "Claude Code session (~/.claude/projects/…/*.jsonl)"
 SIGNED = True
@@ -35,6 +30,11 @@ PROFILE = "anthropic"
 ONE_LINE_A_MESSAGE = False
 LINK = ("uuid", "parentUuid")
 ALSO_LINKED = ("logicalParentUuid", "leafUuid")
+RELINKED = (b'"preservedMessages"', b'"preservedSegment"')
+KNOWN_TYPES = frozenset({"user", "assistant", "system", "progress", "attachment", "summary"})
+KNOWN_TYPES |= {"file-history-snapshot", "queue-operation", "last-prompt", "permission-mode"}
+KNOWN_TYPES |= {"mode", "bridge-session", "ai-title", "custom-title", "agent-name", "pr-link"}
+KNOWN_TYPES |= {"worktree-state"}
 
 CLEARED = "[Old tool result content cleared]"
 """What the harness shows the model in place of a result that a micro-compaction took out."""
@@ -42,45 +42,21 @@ CLEARED = "[Old tool result content cleared]"
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 
 
-class Body(msgspec.Struct, gc=False):
-    """The API message inside a line."""
-
-    id: Any = None
-    content: Content = None
-
-
-class Record(msgspec.Struct, gc=False, rename="camel"):
-    """One line, as far as the view needs it."""
-
-    type: Any = None
-    subtype: Any = None
-    uuid: Any = None
-    parent_uuid: Any = None
-    is_sidechain: Any = None
-    is_meta: Any = None
-    is_compact_summary: Any = None
-    is_visible_in_transcript_only: Any = None
-    is_api_error_message: Any = None
-    cwd: Any = None
-    message: Body | None = None
-    microcompact_metadata: Any = None
-
-
 def recognise(record: dict[str, Any]) -> bool:
     """Tell by the envelope of a conversation line; metadata lines prove nothing."""
     return (
-        record.get("type") in {"user", "assistant", "system", "progress", "attachment"}
+        record.get("type") in ("user", "assistant", "system", "progress", "attachment")
         and "uuid" in record
         and ("parentUuid" in record or "sessionId" in record)
     )
 
 
-def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
+def view(records: Iterable[Line], build: Assembler) -> None:
     """Rebuild the active context."""
-    side: list[tuple[int, Record]] = []
+    side: list[Line] = []
     main = False
     cleared: set[str] = set()
-    tree = _Tree()
+    tree, preserved = Tree(), Preserved()
     for index, record in records:
         if record.is_sidechain is True:
             side.append((index, record))
@@ -88,14 +64,17 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
         if record.type == "system":
             if record.subtype == "compact_boundary":
                 build.reset()
+                preserved.begin(record)
             cleared.update(_cleared_ids(record))
-        elif record.type in {"user", "assistant"} and record.message is not None:
+        elif record.type in ("user", "assistant") and record.message is not None:
             main = True
             _add(index, record, build)
+            preserved.note((index, record))
         tree.add(index, record)
-    if not main:
-        for index, record in side:
-            _add(index, record, build)
+        for kept in preserved.behind(record):
+            _add(*kept, build)
+    for line in () if main else side:
+        _add(*line, build)
     abandoned = tree.abandoned()
     if abandoned:
         build.rewrite(lambda block: None if block.entry in abandoned else block)
@@ -158,59 +137,6 @@ def _clear(block: Block) -> Block:
     return msgspec.structs.replace(block, content=(piece,))
 
 
-class _Tree:
-    """Who is whose child, to leave out branches that a rewind gave up."""
-
-    def __init__(self) -> None:
-        self._lines: list[tuple[int, str, Any]] = []
-        self._prompts: dict[str, list[str]] = {}
-
-    def add(self, index: int, record: Record) -> None:
-        if not isinstance(record.uuid, str):
-            return
-        self._lines.append((index, record.uuid, record.parent_uuid))
-        if record.type == "user" and isinstance(record.parent_uuid, str) and _is_prompt(record):
-            self._prompts.setdefault(record.parent_uuid, []).append(record.uuid)
-
-    def abandoned(self) -> set[int]:
-        """Give the entries below a prompt whose sibling prompt leads to the end of the file.
-
-        Two prompts under one parent are a rewind; other forks are technical (parallel results,
-        progress) and all their branches are in the context.
-        """
-        rewound = [prompts for prompts in self._prompts.values() if len(prompts) > 1]
-        if not rewound:
-            return set()
-        parent_of = {uuid: parent for _, uuid, parent in self._lines}
-        path: set[str] = set()
-        step: Any = self._lines[-1][1]
-        while isinstance(step, str) and step in parent_of and step not in path:
-            path.add(step)
-            step = parent_of[step]
-        lost = {
-            prompt
-            for prompts in rewound
-            if any(prompt in path for prompt in prompts)
-            for prompt in prompts
-            if prompt not in path
-        }
-        entries: set[int] = set()
-        for index, uuid, parent in self._lines:
-            if uuid in lost or parent in lost:
-                lost.add(uuid)
-                entries.add(index)
-        return entries
-
-
-def _is_prompt(record: Record) -> bool:
-    if record.is_meta is True or record.is_compact_summary is True or record.message is None:
-        return False
-    found = record.message.content
-    return isinstance(found, str) or not any(
-        block.type == "tool_result" for block in found or ()
-    )
-
-
 def parts_of(record: dict[str, Any]) -> list[Any]:
     """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
     return parts(record["message"].get("content"))
@@ -223,7 +149,8 @@ def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
 
 def identity(digest: str) -> str:
     """Give a line its id: a UUID made from a digest of its content."""
-    return "-".join((digest[:8], digest[8:12], "8" + digest[13:16], "8" + digest[17:20], digest[20:32]))
+    fields = digest[:8], digest[8:12], "8" + digest[13:16], "8" + digest[17:20], digest[20:32]
+    return "-".join(fields)
 
 
 def create(
@@ -236,7 +163,8 @@ def create(
     if role == "user" and all(block.meta for block in made):
         line["isMeta"] = True
     if role == "assistant":
-        message = {"id": f"msg_{own}", "type": "message", "role": role, "content": [*map(make, made)]}
+        blocks_made = [make(block) for block in made]
+        message = {"id": f"msg_{own}", "type": "message", "role": role, "content": blocks_made}
     else:
         pieces = [block.text if block.kind == "text" else make(block) for block in made]
         message = {"role": role, "content": content(pieces)}
@@ -268,7 +196,7 @@ def usage_of(record: dict[str, Any]) -> tuple[Any, int] | None:
     """
     message = record.get("message")
     usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict) or record.get("isSidechain") is True:
+    if message is None or not isinstance(usage, dict) or record.get("isSidechain") is True:
         return None
     keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     size = sum(usage[key] for key in keys if type(usage.get(key)) is int)

@@ -71,7 +71,7 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
             build.user([_result(record, index)])
         elif record.type == "message" and record.role == "user":
             build.user(pieces(record.content, index))
-        elif record.type == "message" and record.role in {"system", "developer"}:
+        elif record.type == "message" and record.role in ("system", "developer"):
             build.system(pieces(record.content, index))
         else:
             continue

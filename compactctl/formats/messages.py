@@ -41,7 +41,7 @@ class Record(msgspec.Struct, gc=False):
 def recognise(record: dict[str, Any]) -> bool:
     """Tell by the two members that every message has, and no envelope around them."""
     return (
-        record.get("role") in {"user", "assistant", "system"}
+        record.get("role") in ("user", "assistant", "system")
         and "content" in record
         and "message" not in record
         and "tool_calls" not in record

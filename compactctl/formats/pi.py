@@ -22,7 +22,7 @@ from compactctl.formats.pi_content import (
     string,
     written,
 )
-from compactctl.formats.pi_path import Entry, context
+from compactctl.formats.pi_path import Entry, context, relink
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from compactctl.assemble import Assembler
     from compactctl.model import Role
 
-__all__ = ["Record", "create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
+__all__ = ["Record", "create", "edit", "make", "parts_of", "recognise", "relink", "view"]
+__all__ += ["with_parts"]
 
 DESCRIPTION = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
 SIGNED = True
@@ -40,19 +41,23 @@ ONE_LINE_A_MESSAGE = False
 MENDS_IDS = True
 LINK = ("id", "parentId")
 ALSO_LINKED = ("firstKeptEntryId", "fromId", "targetId")
+RELINKED = (b'"firstKeptEntryId"',)
 FOLLOWS_LINKS = True
 KNOWN_TYPES = frozenset({"session", "message", "compaction", "branch_summary", "custom_message"})
 KNOWN_TYPES |= {"custom", "label", "model_change", "thinking_level_change", "session_info"}
 
-_SUMMARIES = frozenset({"compaction", "branch_summary"})
-_USERS = frozenset({"user", "custom", "hookMessage"})
+_SUMMARIES = ("compaction", "branch_summary")
+_USERS = ("user", "custom", "hookMessage")
 
 
 def recognise(record: dict[str, Any]) -> bool:
     """Tell by the types of pi's entries and the time that each of them has."""
-    if record.get("type") == "message":
-        return "timestamp" in record and isinstance(record.get("message"), dict)
-    return record.get("type") in KNOWN_TYPES and "timestamp" in record and "sessionId" not in record
+    kind = record.get("type")
+    if not isinstance(kind, str) or kind not in KNOWN_TYPES or "timestamp" not in record:
+        return False
+    return (
+        isinstance(record.get("message"), dict) if kind == "message" else "sessionId" not in record
+    )
 
 
 def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
@@ -81,7 +86,7 @@ def _send(entries: list[Entry], cwd: str, build: Assembler) -> None:
         elif message.role == "assistant":
             found = _sent(blocks(message.content, index, cwd))
             calls = {block.call_id for block in found if block.kind == "call"}
-            if message.stop_reason in {"aborted", "error"}:
+            if message.stop_reason in ("aborted", "error"):
                 dead |= calls
             elif found:
                 dead -= calls
@@ -141,7 +146,7 @@ def stays(record: dict[str, Any]) -> bool:
 
 def _is_whole(message: dict[str, Any]) -> bool:
     """Say whether a message is a single part: a result, or a command that the user ran."""
-    return message.get("role") in {"toolResult", "bashExecution"}
+    return message.get("role") in ("toolResult", "bashExecution")
 
 
 def is_prompt(record: Record) -> bool:

@@ -5,7 +5,7 @@ This is ``buildSessionContext`` of pi's agent, and for files without ids its mig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -22,15 +22,19 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 def context(entries: list[Entry]) -> list[Entry]:
-    """Give the entries in force; the last compaction stands in front of what it kept."""
+    """Give the entries in force; the last compaction stands in front of what it kept.
+
+    An earlier one among that has no say any more.
+    """
     path = _path(entries)
     marks = [at for at, entry in enumerate(path) if entry.record.type == "compaction"]
     if not marks:
         return path
     at = marks[-1]
     mark = path[at].record
-    kept = (n for n, entry in enumerate(path[:at]) if _is_first_kept(entry, mark))
-    return [path[at], *path[next(kept, at) : at], *path[at + 1 :]]
+    first = next((n for n, entry in enumerate(path[:at]) if _is_first_kept(entry, mark)), at)
+    kept = [entry for entry in path[first:at] if entry.record.type != "compaction"]
+    return [path[at], *kept, *path[at + 1 :]]
 
 
 def _path(entries: list[Entry]) -> list[Entry]:
@@ -52,3 +56,16 @@ def _is_first_kept(entry: Entry, mark: Record) -> bool:
     if isinstance(first, int):
         return entry.place >= first
     return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
+
+
+class Links(Protocol):
+    """What became of ids when lines came and went (see ``links``)."""
+
+    def first(self, own: str) -> str:
+        """Give the first line of what follows from an entry on."""
+
+
+def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
+    """Let a compaction keep what came in front of the first entry that it keeps."""
+    first = record.get("firstKeptEntryId")
+    return record | {"firstKeptEntryId": links.first(first)} if isinstance(first, str) else record

@@ -10,9 +10,9 @@ from compactctl.clearing import clear
 from compactctl.errors import UsageError
 from compactctl.layer import Change, View
 from compactctl.model import Message
+from compactctl.protocol.pairs import Place
 from compactctl.protocol.turns import turns
 from compactctl.removal import cut_out
-from compactctl.tokens import count_message
 
 EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
 
@@ -45,15 +45,15 @@ def prune(
     messages = view.messages
     if mode == "snip":
         return _snip(view, head, max_messages, marker=marker)
+    pinned = pins.first_request(messages) | pins.always(messages)
     if keep_messages is not None:
         start = _start_of_messages(messages, _positive("--keep-messages", keep_messages))
     elif keep_tokens is not None:
-        start = _start_of_tokens(view, _positive("--keep-tokens", keep_tokens))
+        start = _start_of_tokens(view, _positive("--keep-tokens", keep_tokens), pinned)
     else:
         start = _start_of_turns(messages, _positive("--keep-turns", keep_turns))
     if start is None:
         return Change(messages, (), "nothing older than what is kept")
-    pinned = pins.first_request(messages) | pins.always(messages)
     return cut_out(view, start, pinned, marker=marker)
 
 
@@ -77,14 +77,22 @@ def _start_of_messages(messages: Sequence[Message], keep: int) -> int | None:
     return None
 
 
-def _start_of_tokens(view: View, budget: int) -> int | None:
-    """Give the first of the newest turns that fit together; the newest is kept in any case."""
+def _start_of_tokens(view: View, budget: int, pinned: set[Place]) -> int | None:
+    """Give the first of the newest turns that fit together; the newest is kept in any case.
+
+    What stays anyway does not count: it does so wherever a run before this one has put it.
+    """
     messages = view.messages
     start = None
     end, left = len(messages), budget
     for turn in reversed(turns(messages)):
         first = turn.assistant if turn.prompt is None else turn.prompt
-        left -= sum(count_message(view.counter, m) for m in messages[first:end])
+        left -= sum(
+            view.count(block)
+            for position in range(first, end)
+            for at, block in enumerate(messages[position].blocks)
+            if Place(position, at) not in pinned
+        )
         if left < 0 and start is not None:
             return start
         start, end = turn.assistant, first

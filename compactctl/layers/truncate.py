@@ -61,13 +61,12 @@ def truncate(
     for position, message in enumerate(view.messages):
         blocks = []
         for at, block in enumerate(message.blocks):
-            new: Block | None = block
+            new = block if images == "keep" else _without_images(view, block, images, actions)
             limit = limits.get(Place(position, at))
-            policy = policies.get(names.get(block.call_id, ""), keep)
-            if limit is not None and policy != "keep":
-                new = _cut(view, block, limit, _ends(policy, names.get(block.call_id, "")), actions)
-            if images != "keep" and new is not None:
-                new = _without_images(view, new, images, actions)
+            name = names.get(block.call_id, "")
+            policy = policies.get(name, keep)
+            if new is not None and limit is not None and policy != "keep":
+                new = _cut(view, new, limit, _ends(policy, name), actions)
             if new is not None:
                 blocks.append(new)
         messages.append(replace_blocks(message, blocks or message.blocks))

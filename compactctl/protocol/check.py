@@ -11,6 +11,7 @@ from compactctl.protocol.survey import Survey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from compactctl.model import Message
     from compactctl.protocol.pairs import Place
@@ -42,11 +43,27 @@ def problems(
     the lines tell; what may be legal is not reported without it.
     """
     survey = Survey(messages, profile, sendable=sendable, transcript=transcript)
+    families = [
+        family
+        for family in FAMILIES
+        if any(binds(rule, profile, sendable=sendable) for rule in family.RULES)
+    ]
+    return _judged(survey, families)
+
+
+def pair_problems(messages: Sequence[Message], profile: str) -> list[Problem]:
+    """Give what may keep layers from a view, and little else: quicker than all problems."""
+    survey = Survey(messages, profile)
+    families = [f for f in FAMILIES if any(rule.breaks_pairs for rule in f.RULES)]
+    return _judged(survey, families)
+
+
+def _judged(survey: Survey, families: Sequence[ModuleType]) -> list[Problem]:
+    profile, sendable = survey.profile, survey.sendable
     strict = sendable or profile == "core"
     found = [
         _problem(survey, breach, BY_ID[breach.rule], strict=strict)
-        for family in FAMILIES
-        if any(binds(rule, profile, sendable=sendable) for rule in family.RULES)
+        for family in families
         for breach in family.find(survey)
         if binds(BY_ID[breach.rule], profile, sendable=sendable)
     ]

@@ -1,4 +1,4 @@
-"""What a message holds: no empty text, and only text in a result that failed.
+"""What a message holds: no empty text, an object as arguments, only text where a call failed.
 
 Emptiness is refused in three ways and legal in two: ``content: []`` and a bare ``""`` of an
 assistant were accepted (measured).
@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactctl.protocol.rule import ANTHROPIC, GATEWAY, Breach, Rule
+import msgspec
+
+from compactctl.protocol.rule import ANTHROPIC, EVERY, GATEWAY, Breach, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactctl.model import Block
     from compactctl.protocol.survey import Found, Survey
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 RULES = (
     Rule(
@@ -52,11 +56,30 @@ RULES = (
             "assistant message"
         },
     ),
+    Rule(
+        id="ARGS-01",
+        profiles=EVERY - {"core"},
+        severity="warning",
+        says="the arguments of a call are not a JSON object",
+        mend="write them as a JSON object; a harness or a strict provider refuses anything else",
+    ),
 )
 
 
 def find(survey: Survey) -> Iterator[Breach]:
-    """Judge each text and each result."""
+    """Judge each text, each call and each result."""
+    yield from _texts(survey)
+    for call in survey.of("call"):
+        if not _is_object(call.block.text):
+            yield Breach("ARGS-01", call.place)
+    for result in survey.of("result"):
+        if result.block.failed and any(piece.kind != "text" for piece in result.block.content):
+            yield Breach("RESULT-01", result.place)
+        if _has_empty_piece(survey, result.block):
+            yield Breach("TEXT-01", result.place, "in a result")
+
+
+def _texts(survey: Survey) -> Iterator[Breach]:
     for found in survey.of("text"):
         text = found.block.text
         if not text:
@@ -66,12 +89,6 @@ def find(survey: Survey) -> Iterator[Breach]:
                 yield Breach("GATE-05", found.place)
         elif text.isspace() and survey.role(found) != "system":
             yield Breach("TEXT-02", found.place)
-    for found in survey.of("result"):
-        result = found.block
-        if result.failed and any(piece.kind != "text" for piece in result.content):
-            yield Breach("RESULT-01", found.place)
-        if _has_empty_piece(survey, result):
-            yield Breach("TEXT-01", found.place, "in a result")
 
 
 def _may_be_empty(survey: Survey, found: Found) -> bool:
@@ -91,3 +108,14 @@ def _has_empty_piece(survey: Survey, result: Block) -> bool:
         return empty
     part = survey.part(result)
     return isinstance(part, dict) and isinstance(part.get("content"), list)
+
+
+def _is_object(arguments: str) -> bool:
+    """Say whether arguments parse; a call without any has the text ""."""
+    if arguments in {"", "{}"}:
+        return True
+    try:
+        _OBJECT.decode(arguments)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return False
+    return True

@@ -1,11 +1,9 @@
-"""Ids, roles and arguments of calls and results."""
+"""Ids and roles of calls and results."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from compactctl.protocol.rule import ANTHROPIC, CHAT, EVERY, RESPONSES, Breach, Rule
 
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
 
 _PATTERN = re.compile("[a-zA-Z0-9_-]+")
 _LONGEST = {"openai-chat": ("ID-03", 40), "openai-responses": ("ID-04", 64)}
-_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 RULES = (
     Rule(
@@ -77,13 +74,6 @@ RULES = (
         provider={"anthropic": "`tool_result` blocks can only be in `user` messages"},
         breaks_pairs=True,
     ),
-    Rule(
-        id="ARGS-01",
-        profiles=EVERY - {"core"},
-        severity="warning",
-        says="the arguments of a call are not a JSON object",
-        mend="write them as a JSON object; a harness or a strict provider refuses anything else",
-    ),
 )
 
 
@@ -94,8 +84,6 @@ def find(survey: Survey) -> Iterator[Breach]:
     for call in survey.of("call"):
         if messages[call.message].role != "assistant":
             yield Breach("ROLE-01", call.place)
-        if not _is_object(call.block.text):
-            yield Breach("ARGS-01", call.place)
     for result in survey.of("result"):
         if is_blank(result.block.call_id):
             yield Breach("ID-01", result.place)
@@ -122,14 +110,3 @@ def _call_ids(survey: Survey) -> Iterator[Breach]:
 def is_blank(call_id: str | None) -> bool:
     """Say whether an id is none at all."""
     return not (call_id and call_id.strip())
-
-
-def _is_object(arguments: str) -> bool:
-    """Say whether arguments parse; a call without any has the text ""."""
-    if arguments in {"", "{}"}:
-        return True
-    try:
-        _OBJECT.decode(arguments)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        return False
-    return True

@@ -21,6 +21,7 @@ from bulk_helpers import (
     manifest_lines,
     sabotaged,
     session,
+    sha256,
     start,
     tree,
     wait_for,
@@ -62,6 +63,16 @@ def test_a_file_that_is_not_what_the_manifest_says_is_done_again(tmp_path, chang
     assert len(manifest_lines(out)) == 3
     bulk(source, "-o", tmp_path / "fresh")
     assert tree(out) == tree(tmp_path / "fresh")
+
+
+def test_an_archive_that_was_not_asked_for_before_is_filled(tmp_path):
+    source = write(tmp_path / "in", {"x.jsonl": BIG, "same.jsonl": SMALL})
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    bulk(source, "-o", out)
+    for _ in range(2):
+        assert bulk(source, "-o", out, "--resume", "--archive", kept).returncode == 0
+        assert (kept / sha256(BIG)[:2] / f"{sha256(BIG)}.gz").exists()
+    assert len(manifest_lines(out)) == 3
 
 
 def test_a_torn_last_line_of_the_manifest_is_as_if_it_were_not_there(tmp_path):

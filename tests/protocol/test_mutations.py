@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Message
-from compactctl.protocol.check import problems
+from compactctl.protocol.check import breaks_pairs, pair_problems, problems
 from compactctl.protocol.rule import PROFILES
 from compactctl.protocol.rules import RULES
 
@@ -355,6 +355,17 @@ def test_core_is_exactly_its_six_sentences():
         *("ID-01", "ROLE-01", "ROLE-02"),
         *("PAIR-01", "PAIR-02", "PAIR-03", "PAIR-04", "PAIR-05", "TAIL-01"),
     }
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_layers_refuse_is_found_by_the_quick_look_too(name, data):
+    said = data.draw(drafts())
+    MUTATIONS[name][3](data.draw, said)
+    for profile in PROFILES:
+        every = filter(breaks_pairs, problems(frozen(said), profile))
+        assert list(filter(breaks_pairs, pair_problems(frozen(said), profile))) == list(every)
 
 
 def test_a_problem_tells_its_place_and_call():

@@ -1,0 +1,186 @@
+"""Which lines of a Claude Code session are in force: rewinds, and what a compaction kept.
+
+See formats.md §1.3 for rewinds. ``compactMetadata.preservedMessages`` (before it
+``preservedSegment``) of a boundary names lines in front of it that stay behind its anchor, the
+summary or the boundary itself: a harness that loads the file sets their parents so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from compactctl.formats.anthropic_content import Content  # noqa: TC001 (msgspec reads the type)
+
+
+class Body(msgspec.Struct, gc=False):
+    """The API message inside a line."""
+
+    id: Any = None
+    content: Content = None
+
+
+class Record(msgspec.Struct, gc=False, rename="camel"):
+    """One line, as far as the view needs it."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    parent_uuid: Any = None
+    is_sidechain: Any = None
+    is_meta: Any = None
+    is_compact_summary: Any = None
+    is_visible_in_transcript_only: Any = None
+    is_api_error_message: Any = None
+    cwd: Any = None
+    message: Body | None = None
+    compact_metadata: Any = None
+    microcompact_metadata: Any = None
+
+
+Line = tuple[int, Record]
+"""A record with the index of its entry."""
+
+
+def is_prompt(record: Record) -> bool:
+    """Say whether a line opens a turn: two of them under one parent part the session."""
+    if record.type != "user" or record.is_compact_summary is True or record.message is None:
+        return False
+    found = record.message.content
+    return isinstance(found, str) or not any(block.type == "tool_result" for block in found or ())
+
+
+class Tree:
+    """Who is whose child, to leave out branches that were given up."""
+
+    def __init__(self) -> None:
+        """Start without a line."""
+        self._lines: list[tuple[int, str, Any]] = []
+        self._prompts: dict[str, list[str]] = {}
+
+    def add(self, index: int, record: Record) -> None:
+        """Note a line."""
+        if not isinstance(record.uuid, str):
+            return
+        self._lines.append((index, record.uuid, record.parent_uuid))
+        if isinstance(record.parent_uuid, str) and is_prompt(record):
+            self._prompts.setdefault(record.parent_uuid, []).append(record.uuid)
+
+    def abandoned(self) -> set[int]:
+        """Give the entries below a prompt whose sibling prompt leads to the end of the file.
+
+        Two prompts under one parent are a rewind, or two processes that wrote one file; other
+        forks are technical (parallel results, progress) and all their branches are in the context.
+        """
+        forks = [prompts for prompts in self._prompts.values() if len(prompts) > 1]
+        if not forks:
+            return set()
+        path = self._path()
+        lost = {
+            prompt
+            for prompts in forks
+            if any(prompt in path for prompt in prompts)
+            for prompt in prompts
+            if prompt not in path
+        }
+        entries: set[int] = set()
+        for index, uuid, parent in self._lines:
+            if uuid in lost or parent in lost:
+                lost.add(uuid)
+                entries.add(index)
+        return entries
+
+    def _path(self) -> set[str]:
+        """Give the last line and its ancestors."""
+        parent_of = {uuid: parent for _, uuid, parent in self._lines}
+        path: set[str] = set()
+        step: Any = self._lines[-1][1]
+        while isinstance(step, str) and step in parent_of and step not in path:
+            path.add(step)
+            step = parent_of[step]
+        return path
+
+
+class Preserved:
+    """The lines that a boundary keeps from before it, until their place comes."""
+
+    def __init__(self) -> None:
+        """Start without a line."""
+        self._said: dict[str, Line] = {}
+        self._waiting: dict[str, list[Line]] = {}
+
+    def note(self, line: Line) -> None:
+        """Note a line of the conversation, which a later boundary may keep."""
+        if isinstance(line[1].uuid, str):
+            self._said[line[1].uuid] = line
+
+    def begin(self, boundary: Record) -> None:
+        """Take what ``boundary`` keeps, to be given when its anchor comes."""
+        self._waiting.clear()
+        anchor, uuids = _kept(boundary.compact_metadata, list(self._said))
+        if anchor is not None:
+            self._waiting[anchor] = [self._said[uuid] for uuid in uuids if uuid in self._said]
+
+    def behind(self, record: Record) -> list[Line]:
+        """Give the lines that stand behind an anchor."""
+        return self._waiting.pop(record.uuid, []) if isinstance(record.uuid, str) else []
+
+
+def _kept(metadata: Any, said: list[str]) -> tuple[str | None, list[str]]:
+    """Give the anchor and the lines kept; a segment is all that was said from head to tail.
+
+    That takes in lines of parallel calls, which no walk along the parents reaches.
+    """
+    listed = _member(metadata, "preservedMessages")
+    uuids = listed.get("uuids")
+    if isinstance(uuids, list):
+        return _uuid(listed, "anchorUuid"), [uuid for uuid in uuids if isinstance(uuid, str)]
+    segment = _member(metadata, "preservedSegment")
+    head, tail = _uuid(segment, "headUuid"), _uuid(segment, "tailUuid")
+    if head not in said or tail not in said:
+        return None, []
+    return _uuid(segment, "anchorUuid"), said[said.index(head) : said.index(tail) + 1]
+
+
+def _member(value: Any, key: str) -> dict[str, Any]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _uuid(value: dict[str, Any], key: str) -> str | None:
+    found = value.get(key)
+    return found if isinstance(found, str) else None
+
+
+class Links(Protocol):
+    """What became of ids when lines came and went (see ``links``)."""
+
+    def now(self, own: str) -> list[str]:
+        """Give what stands at the place of an entry: new lines in front of it, and itself."""
+
+    def between(self, first: str, last: str) -> list[str]:
+        """Give the same for all entries from one to another."""
+
+    def surviving(self, parent: str | None) -> str | None:
+        """Give an entry, or its nearest ancestor that is left."""
+
+
+def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
+    """Let a boundary keep what is left, and came in, of the lines that it keeps."""
+    metadata = record.get("compactMetadata")
+    listed, segment = _member(metadata, "preservedMessages"), _member(metadata, "preservedSegment")
+    if not isinstance(metadata, dict) or not (listed or segment):
+        return record
+    if listed:
+        uuids = [new for uuid in listed.get("uuids") or () for new in links.now(uuid)]
+    else:
+        uuids = links.between(segment.get("headUuid", ""), segment.get("tailUuid", ""))
+    rest = {key: value for key, value in metadata.items() if not key.startswith("preserved")}
+    if not uuids:
+        return record | {"compactMetadata": rest}
+    anchor = {"anchorUuid": links.surviving((listed or segment).get("anchorUuid"))}
+    new = {"preservedSegment": segment | {"headUuid": uuids[0], "tailUuid": uuids[-1]} | anchor}
+    if listed:
+        new["preservedMessages"] = listed | {"uuids": uuids, "allUuids": uuids} | anchor
+    return record | {"compactMetadata": rest | new}
