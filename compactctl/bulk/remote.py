@@ -29,15 +29,12 @@ def open_system(url: str) -> tuple[Any, str]:
 
     """
     kind = url.partition("://")[0]
-    extra = _EXTRAS.get(kind, "cluster")
+    missing = f"'compactctl[{_EXTRAS[kind]}]'" if kind in _EXTRAS else "fsspec and its driver"
     try:
         fsspec: Any = importlib.import_module("fsspec.core")
         system, path = fsspec.url_to_fs(url)
     except ImportError:
-        raise UsageError(
-            f"{kind}:// needs another package: pip install 'compactctl[{extra}]' "
-            "or the fsspec driver of that storage"
-        ) from None
+        raise UsageError(f"{kind}:// needs another package: pip install {missing}") from None
     except ValueError:
         raise UsageError(f"{kind}:// is no storage that fsspec knows") from None
     return system, path

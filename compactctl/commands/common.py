@@ -111,11 +111,17 @@ def with_options(
 def layer_options(*names: str) -> dict[str, tuple[Any, Any]]:
     """Give the options of layers as typer options; one that two layers have is told apart."""
     return {
-        option: (Annotated[kind, typer.Option(help=text)], default)
+        option: (Annotated[kind, _typer_option(option, kind, text)], default)
         for name in names
         for key, (kind, text, default) in layers.options(name).items()
         for option in [_option(key, name, names)]
     }
+
+
+def _typer_option(option: str, kind: Any, text: str) -> Any:
+    """Describe an option; a flag has no --no-form beside it."""
+    names = [f"--{option.replace('_', '-')}"] if kind is bool else []
+    return typer.Option(*names, help=text)
 
 
 def _option(key: str, name: str, names: Sequence[str]) -> str:

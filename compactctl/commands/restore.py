@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from compactctl import files
-from compactctl.bulk import archive, store
 from compactctl.commands.common import (  # noqa: TC001 (typer reads the annotations)
     InPlaceOption,
     OutputOption,
@@ -30,6 +29,8 @@ def restore(
     quiet: QuietOption = False,
 ) -> None:
     """Give back what FILE was compacted from, byte for byte; exit 1 if that is not to be had."""
+    from compactctl.bulk import archive  # noqa: PLC0415 (help and other commands do without)
+
     if not in_place:
         files.target(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
@@ -47,6 +48,8 @@ restore.__doc__ = f"{restore.__doc__}\n\nExample:\n\n    {EXAMPLE}"
 def _read(file: str) -> bytes:
     if file == files.STANDARD:
         return b"".join(files.read_lines(file))
+    from compactctl.bulk import store  # noqa: PLC0415 (help and other commands do without)
+
     try:
         return store.read(file).raw
     except InputError as error:

@@ -44,6 +44,7 @@ def recognise(record: dict[str, Any]) -> bool:
         record.get("role") in ("user", "assistant", "system")
         and "content" in record
         and "message" not in record
+        and "schema_version" not in record
         and "tool_calls" not in record
     )
 

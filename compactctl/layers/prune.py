@@ -37,14 +37,14 @@ def prune(
     head: Annotated[int, "snip: messages to keep at the start."] = 3,
     max_messages: Annotated[int, "snip: messages that the view may have."] = 50,
     keep_results: Annotated[int, "clear: newest tool results to keep."] = 3,
-    marker: Annotated[bool, "Say in a placeholder what went."] = True,
+    no_marker: Annotated[bool, "Leave no placeholder that says what went."] = False,
 ) -> Change:
     """Drop old turns; the first and the last request of the user and standing rules stay."""
     if mode == "clear":
         return clear(view, _positive("--keep-results", keep_results, 0), view.store)
     messages = view.messages
     if mode == "snip":
-        return _snip(view, head, max_messages, marker=marker)
+        return _snip(view, head, max_messages, marker=not no_marker)
     pinned = pins.first_request(messages) | pins.always(messages)
     if keep_messages is not None:
         start = _start_of_messages(messages, _positive("--keep-messages", keep_messages))
@@ -54,7 +54,7 @@ def prune(
         start = _start_of_turns(messages, _positive("--keep-turns", keep_turns))
     if start is None:
         return Change(messages, (), "nothing older than what is kept")
-    return cut_out(view, start, pinned, marker=marker)
+    return cut_out(view, start, pinned, marker=not no_marker)
 
 
 def _positive(option: str, value: int, least: int = 1) -> int:
