@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
+    from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
 
 GROUP = True
@@ -111,7 +112,7 @@ class Cluster:
             self._width_until = time.monotonic() + _OFTEN
         return self._width
 
-    def submit(self, jobs: Sequence[task.Job]) -> Future[list[task.Outcome]]:
+    def submit(self, jobs: Sequence[Job]) -> Future[list[Outcome]]:
         """Hand a task in.
 
         Raises:
@@ -119,9 +120,7 @@ class Cluster:
 
         """
         self._check()
-        future: Future[list[task.Outcome]] = self._executor.submit(
-            task.run_batch, self._recipe, jobs
-        )
+        future: Future[list[Outcome]] = self._executor.submit(task.run_batch, self._recipe, jobs)
         return future
 
     def _check(self) -> None:
@@ -135,7 +134,7 @@ class Cluster:
     def end_overdue(self) -> None:
         """Do nothing: the task itself keeps the time."""
 
-    def release(self, future: Future[list[task.Outcome]]) -> str | None:  # noqa: ARG002 (see Pool)
+    def release(self, future: Future[list[Outcome]]) -> str | None:  # noqa: ARG002 (see Pool)
         """Do nothing: Dask looks after its workers."""
         return None
 

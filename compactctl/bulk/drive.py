@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.bulk.cluster import Cluster
+    from compactctl.bulk.job import Job
     from compactctl.bulk.pool import Pool
     from compactctl.bulk.settings import Settings
-    from compactctl.bulk.task import Job
 
     Engine = Pool | Cluster
 

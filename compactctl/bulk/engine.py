@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from compactctl.bulk.job import Job, Outcome
 from compactctl.bulk.manifest import Line
-from compactctl.bulk.task import Job, Outcome
 from compactctl.errors import CompactctlError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from compactctl.bulk import find, manifest, names
-from compactctl.bulk.task import Job
+from compactctl.bulk.job import Job
 from compactctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from compactctl.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
 
 GROUP = False
@@ -64,7 +65,7 @@ class Pool:
         self._workers = workers
         self._memory = memory
         self._idle: list[_Worker] = []
-        self._busy: dict[Future[list[task.Outcome]], _Busy] = {}
+        self._busy: dict[Future[list[Outcome]], _Busy] = {}
         methods = multiprocessing.get_all_start_methods()
         # Never fork: this process has threads.
         method = "forkserver" if "forkserver" in methods else "spawn"
@@ -75,7 +76,7 @@ class Pool:
         """Give the number of tasks that can run at a time."""
         return self._workers
 
-    def submit(self, jobs: Sequence[task.Job]) -> Future[list[task.Outcome]]:
+    def submit(self, jobs: Sequence[Job]) -> Future[list[Outcome]]:
         """Give a task to an idle worker, or to a new one."""
         while True:
             worker = self._idle.pop() if self._idle else self._start()
@@ -114,7 +115,7 @@ class Pool:
                 busy.is_overdue = True
                 _kill(busy.worker)
 
-    def release(self, future: Future[list[task.Outcome]]) -> str | None:
+    def release(self, future: Future[list[Outcome]]) -> str | None:
         """Take the worker back; say why the file is to blame if the worker had to be ended."""
         busy = self._busy.pop(future)
         if isinstance(future.exception(), BrokenProcessPool):

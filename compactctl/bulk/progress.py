@@ -10,7 +10,7 @@ from compactctl.console import say
 from compactctl.durable.escape import escape_terminal
 
 if TYPE_CHECKING:
-    from compactctl.bulk.task import Outcome
+    from compactctl.bulk.job import Outcome
 
 _STATUSES = ("done", "unchanged", "skipped", "failed")
 _AGAIN = "done before"

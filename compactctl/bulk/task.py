@@ -12,12 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from compactctl import report, transcript
 from compactctl._version import __version__
 from compactctl.atomic import back_up
 from compactctl.bulk import archive, limits, packing, store
+from compactctl.bulk.job import Job, Outcome
 from compactctl.bulk.manifest import Line
 from compactctl.errors import CompactctlError, InputError, UsageError
 from compactctl.tokens import count_view, load_counter
@@ -28,34 +27,6 @@ if TYPE_CHECKING:
 
     from compactctl.bulk.settings import Recipe
     from compactctl.rewrite import Written
-
-
-class Job(msgspec.Struct, frozen=True, gc=False):
-    """A file to be done.
-
-    ``source`` and ``output`` are what people are told, ``path`` and ``target`` where it is from
-    any working directory. ``root`` is the folder that it was found in, None if it was named.
-    ``previous`` is what an earlier run, which is being resumed, made of it. ``fault`` is why
-    there is nothing to be read.
-    """
-
-    source: str
-    path: str
-    root: str | None
-    output: str | None
-    target: str | None
-    size: int
-    in_place: bool = False
-    previous: Line | None = None
-    fault: str | None = None
-
-
-class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """A line for the manifest; ``is_new`` is false when it stands there already."""
-
-    line: Line
-    size: int
-    is_new: bool = True
 
 
 class _SkipError(Exception):

@@ -23,6 +23,7 @@ from bulk_helpers import (
 
 from compactctl import pipeline
 from compactctl.bulk import find, plan, settings, store, task
+from compactctl.bulk.job import Job
 
 BIG = session()
 
@@ -110,7 +111,7 @@ def test_an_input_that_vanishes_fails_alone(tmp_path):
 
 
 def job(source, target):
-    return task.Job(str(source), str(source), None, str(target), str(target), 0)
+    return Job(str(source), str(source), None, str(target), str(target), 0)
 
 
 def grow_on_load(monkeypatch, path, times):
@@ -150,7 +151,7 @@ def test_a_file_that_never_rests_is_skipped_and_tried_again_later(tmp_path, monk
 def test_in_place_nothing_is_written_over_what_was_appended(tmp_path, monkeypatch):
     path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
     grow_on_load(monkeypatch, path, 9)
-    line = task.run(RECIPE, task.Job("x", str(path), None, "x", None, 0, in_place=True)).line
+    line = task.run(RECIPE, Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert line.status == "skipped"
     assert path.read_bytes().startswith(BIG)
 
