@@ -12,7 +12,7 @@ from compactctl import layers, thinking
 from compactctl.assemble import merge_users
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layer import Action, Change, View
-from compactctl.model import MADE, Message
+from compactctl.model import MADE, Message, characters
 from compactctl.protocol.check import Problem, breaks_pairs, problems
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import Written, account, rewrite
@@ -119,6 +119,7 @@ def run(
     state = _State(transcript, range(len(transcript.entries)))
     mark: dict[str, Any] | None = None
     steps: list[Step] = []
+    counter.expect(sum(map(characters, transcript.messages)))
     tokens = count_view(counter, transcript.messages) if names else 0
     for name in names:
         if until is not None and tokens < until:

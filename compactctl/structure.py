@@ -99,6 +99,7 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
     chains = Chains(tags.ids, tags.parents)
     messages = transcript.messages
+    chains.tie(_kept_by_a_boundary(transcript, tags))
     end = chains.end(messages)
     if end == NOWHERE:
         lost = 0
@@ -113,6 +114,29 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
         yield Fault(rule, line, loses if raised else "", raised=raised)
     if lost and end not in chains.broken:
         yield Fault("FILE-18", transcript.entries[end].line, loses)
+
+
+def _kept_by_a_boundary(transcript: Transcript, tags: Tags) -> list[int]:
+    """Give the last boundary that keeps entries from before it, and those that it names."""
+    keys: tuple[bytes, ...] = getattr(transcript.format, "RELINKED", ())
+    places = {own: index for index, own in enumerate(tags.ids)} if keys else {}
+    for index in range(len(tags.types) - 1, -1, -1) if keys else ():
+        raw = transcript.entries[index].raw
+        if tags.types[index] == "system" and any(key in raw for key in keys):
+            named = _strings(jsonio.object_or_none(raw))
+            return [index, *(places[name] for name in named if name in places)]
+    return []
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Give every string in a value."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
 
 
 def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:

@@ -35,7 +35,7 @@ _TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t|: |\|)")
 _CUT = re.compile(r"truncated|lines omitted|more lines|partial view", re.IGNORECASE)
-_REMINDER = re.compile(r"\s*<system-reminder>(?:(?!<system-reminder>).)*</system-reminder>\s*$", re.DOTALL)
+_REMINDER = "<system-reminder>"
 _UNCHANGED = re.compile(r"\b(?:unchanged|not (?:been )?(?:changed|modified))\b", re.IGNORECASE)
 _STUB = 400
 """Characters; a result in place of the content, which an earlier one shows, is no longer."""
@@ -126,7 +126,7 @@ def _shown_to(text: str) -> int | None:
     """
     if len(text) <= _STUB and _UNCHANGED.search(text):
         return None
-    text = _REMINDER.sub("", text)
+    text = _without_reminder(text)
     end = text[-400:]
     if placeholders.CUT in text and placeholders.CUT not in end:
         return None
@@ -136,6 +136,14 @@ def _shown_to(text: str) -> int | None:
     if placeholders.CUT in end or _CUT.search(end):
         return last + 1 if last else None
     return last + 1 if last >= DEFAULT_READ_LINES else END
+
+
+def _without_reminder(text: str) -> str:
+    """Take off the reminder that a harness puts behind what a read shows."""
+    shown = text.rstrip()
+    if not shown.endswith("</system-reminder>"):
+        return text
+    return shown[: shown.rfind(_REMINDER)].rstrip()
 
 
 def modified_by(call: Block) -> list[str]:

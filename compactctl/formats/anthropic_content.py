@@ -148,4 +148,7 @@ def make(block: Block) -> dict[str, Any]:
         return result
     if block.kind == "thinking":
         return {"type": "thinking", "thinking": block.text, "signature": ""}
-    return {"type": "text", "text": block.text}
+    if block.kind == "image":
+        source = {"type": "base64", "media_type": (block.image or Image("", 0)).media_type}
+        return {"type": "image", "source": source | {"data": ""}}
+    return {"type": block.name if block.kind == "other" else "text", "text": block.text}

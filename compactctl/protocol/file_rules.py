@@ -105,7 +105,7 @@ RULES = (
     _rule(
         "14",
         "info",
-        "several prompts follow one entry: the session was rewound there",
+        "several prompts follow one entry: the session was rewound, or two processes wrote it",
         "nothing to do, what was given up is not in the view",
     ),
     _rule(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from compactctl.model import Message
 
@@ -40,6 +40,7 @@ class Chains:
             else:  # nearly always the parent stands before its child
                 self._tops.append(self._tops[up] if up < at else NOWHERE)
         self._find_other_tops()
+        self._tied: set[int] = set()
 
     def _find_other_tops(self) -> None:
         """Walk up from the rest; all entries of a circle have the first of them for their top."""
@@ -61,6 +62,10 @@ class Chains:
         """Give where the walk from the last entry of the view ends; NOWHERE without ids."""
         last = max((b.entry for message in messages for b in message.blocks), default=NOWHERE)
         return self._tops[last] if last >= 0 and self._ids[last] is not None else NOWHERE
+
+    def tie(self, entries: Iterable[int]) -> None:
+        """Take the chains of these entries for one: a harness ties them together itself."""
+        self._tied.update(self._tops[at] for at in entries)
 
     def lost(self, messages: Sequence[Message], end: int) -> int:
         """Count the messages of the view that a walk which ends at ``end`` does not reach."""
@@ -86,4 +91,7 @@ class Chains:
 
     def _is_cut_off(self, entry: int, end: int) -> bool:
         """Say whether no chain joins an entry to the walk."""
-        return self._tops[entry] != end and self._ids[entry] is not None
+        top = self._tops[entry]
+        if top == end or self._ids[entry] is None:
+            return False
+        return not (top in self._tied and end in self._tied)

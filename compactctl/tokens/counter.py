@@ -32,8 +32,13 @@ class Counter:
         self._memo: dict[str, int] = {}
         self._remembered = 0
         self._counted = 0
+        self._expected = 0
         self._engine: Callable[[str], int] = _not_loaded
         self._engine_is_best_up_to: float = -1
+
+    def expect(self, characters: int) -> None:
+        """Say how much there will be to count, so that the engine that pays for it is loaded."""
+        self._expected = characters
 
     def count(self, text: str) -> int:
         """Give the tokens of ``text``: special-token text is ordinary, lone surrogates are U+FFFD.
@@ -65,7 +70,9 @@ class Counter:
             # Imported here, so that a process that never counts never loads any of it.
             from compactctl.tokens.engines import choose_engine  # noqa: PLC0415
 
-            self._engine, self._engine_is_best_up_to = choose_engine(self.name, self._counted)
+            self._engine, self._engine_is_best_up_to = choose_engine(
+                self.name, self._counted, self._expected
+            )
         return self._engine(text)
 
     def _remember(self, text: str, tokens: int) -> None:

@@ -26,6 +26,9 @@ ENGINE_VARIABLE = "COMPACTCTL_TOKENIZER_ENGINE"
 SWITCH_CHARACTERS = 6_000_000
 """Once tiktoken has counted this much, it has cost as much time as loading toktok would."""
 
+PAYING_CHARACTERS = 2_500_000
+"""From this much on, toktok alone takes less time than tiktoken alone, loading included."""
+
 PATTERNS = {
     "o200k_base": (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
@@ -42,10 +45,11 @@ PATTERNS = {
 """How each vocabulary splits text before it merges bytes; tiktoken's own patterns."""
 
 
-def choose_engine(name: str, characters: int) -> tuple[Engine, float]:
+def choose_engine(name: str, characters: int, expected: int = 0) -> tuple[Engine, float]:
     """Give the engine to count with, and up to how many characters in all it is the best one.
 
-    ``characters`` is what there has been to count so far. Where the ranks are missing, toktok
+    ``characters`` is what there has been to count so far, ``expected`` what there will be in all,
+    as far as that is known. Where the ranks are missing, toktok
     does alone, for it has them compiled in. ``$COMPACTCTL_TOKENIZER_ENGINE`` forces one of the
     two. Raises ``UsageError`` if it names another, ``TokenizerUnavailableError`` if there is none.
     """
@@ -58,14 +62,14 @@ def choose_engine(name: str, characters: int) -> tuple[Engine, float]:
         return _toktok(name), math.inf
     if forced:
         raise UsageError(f"unknown {ENGINE_VARIABLE} {forced!r}; known are tiktoken, toktok")
-    return _choose_by_cost(name, characters)
+    return _choose_by_cost(name, characters, expected)
 
 
-def _choose_by_cost(name: str, characters: int) -> tuple[Engine, float]:
+def _choose_by_cost(name: str, characters: int, expected: int) -> tuple[Engine, float]:
     if importlib.util.find_spec("toktok") is None:
         return _tiktoken(name), math.inf
     first, second = _tiktoken, _toktok
-    if characters > SWITCH_CHARACTERS:
+    if characters > SWITCH_CHARACTERS or expected > PAYING_CHARACTERS:
         first, second = second, first
     try:
         return first(name), SWITCH_CHARACTERS if first is _tiktoken else math.inf

@@ -86,7 +86,7 @@ def test_the_memo_does_not_grow_without_end(monkeypatch):
 def test_the_engine_is_chosen_again_once_there_is_more_to_count(monkeypatch):
     asked = []
 
-    def choose(_, characters):
+    def choose(_, characters, _expected):
         asked.append(characters)
         return len, 10 if characters <= 10 else float("inf")
 
