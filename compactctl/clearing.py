@@ -10,6 +10,7 @@ from compactctl import pins, placeholders
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks, result_text
 from compactctl.protocol.pairs import Place, open_loop
+from compactctl.tools import answered
 
 SHORTEST = 120
 """Characters up to which a result is left alone: a placeholder would not be shorter."""
@@ -33,12 +34,12 @@ def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
         if block.kind == "result"
     ]
     old = set(results[: max(0, len(results) - keep)]) - pinned
-    names = {b.call_id: b.name for m in messages for b in m.blocks if b.kind == "call"}
+    names = answered(messages)
     actions: list[Action] = []
     cleared: list[Message] = []
     for position, message in enumerate(messages):
         blocks = [
-            _cleared(view, block, names.get(block.call_id, ""), store, actions)
+            _cleared(view, block, names.get(Place(position, at), ""), store, actions)
             if position < end and Place(position, at) in old
             else block
             for at, block in enumerate(message.blocks)
@@ -54,11 +55,18 @@ def _cleared(
     if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
     before = view.count(result)
-    cut = placeholders.read_cut(text)
-    pointer = cut.pointer if cut else None
+    texts = [piece.text for piece in result.content if piece.kind == "text"]
+    cuts = [placeholders.read_cut(piece) for piece in texts]
+    whole = [
+        cut.original if cut else view.counter.count(piece)
+        for piece, cut in zip(texts, cuts, strict=True)
+    ]
+    pointer = cuts[0].pointer if len(cuts) == 1 and cuts[0] else None
     if pointer is None and store is not None:
         pointer = store(text)
-    left = placeholders.cleared(cut.original if cut else before, pointer)
+    elif pointer is None and any(cut and cut.pointer for cut in cuts):
+        return result  # a placeholder has room for one pointer, and these are several texts
+    left = placeholders.cleared(sum(whole) if any(cuts) else before, pointer)
     first = next((p for p in result.content if p.kind == "text"), Block("text"))
     new = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=left),))
     after = view.count(new)

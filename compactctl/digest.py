@@ -84,9 +84,9 @@ def known_files(messages: Sequence[Message], previous: str | None) -> tools.File
 
 
 def _requests(messages: Sequence[Message]) -> list[str]:
-    """Give what the user asked, also where an earlier compaction carried it on."""
+    """Give what the user asked."""
     return [
-        block.text.removeprefix(summaries.REQUEST)
+        block.text
         for message in messages
         if message.role == "user"
         for block in message.blocks

@@ -134,7 +134,10 @@ class _Tree:
     def parent_for(self, new: Made) -> str | None:
         """Give the parent of a new line."""
         if new.before < len(self.parents):
-            return self.parent_at(new.before)
+            parent = self.parent_at(new.before)
+            # A parent that is nowhere may be shared: beside its other children a new line would
+            # be a branch that was given up.
+            return parent if parent in self.places or parent in self._made else None
         return self._behind(self.surviving(self.ids[new.after]) if new.after >= 0 else None)
 
     def parent_at(self, index: int) -> str | None:

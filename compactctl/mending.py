@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import findings, repair, repair_lines, thinking, transcript
-from compactctl.findings import Finding
-from compactctl.layer import Action
+from compactctl import findings, repair, repair_chain, repair_lines, thinking, transcript
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import rewrite
-from compactctl.transcript import Transcript
 
-_ROUNDS = 10
-"""Each round mends what the one before laid open; real damage takes two or three."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.findings import Finding
+    from compactctl.layer import Action
+    from compactctl.transcript import Transcript
+
+_ROUNDS = 100
+"""Each round is one step, which lays open the next; real damage takes a handful."""
 
 
 class Mend(msgspec.Struct, frozen=True):
@@ -51,35 +55,40 @@ def mend(
     """
     before = now = transcript.load(lines, name, format_name)
     mends: list[Mend] = []
+    before_that: list[tuple[str, str | None]] = []
     for _ in range(_ROUNDS):
         actions: list[Action] = []
         new = _round(now, lines, actions, mode)
-        if new is None:
-            break
-        mends.extend(_mend(action, now) for action in actions)
+        did = [(a.rule, a.call_id) for a in actions if not a.rule.startswith("FILE-")]
+        if new is None or (did and did == before_that) or not any(map(bytes.strip, new)):
+            break  # the same again would help no more, and an empty file is no transcript
+        before_that = did
+        mends += [_mend(action, now) for action in actions]
         lines = new
         now = transcript.parse(lines, name, now.format)
-    profiles = (now.format.PROFILE, "core") if now.format.PROFILE == "anthropic" else (now.format.PROFILE,)
-    left = [
-        finding
-        for profile in profiles
-        for finding in findings.find(now, profile)
-        if finding.severity == "error"
-    ]
-    return Mended(before, now, lines, mends, left)
+    return Mended(before, now, lines, mends, _left(now))
+
+
+def _left(now: Transcript) -> list[Finding]:
+    """Give the errors by every profile that the format has, each once."""
+    own: str = now.format.PROFILE
+    profiles = (own, "core") if own == "anthropic" else (own,)
+    found = (each for profile in profiles for each in findings.find(now, profile))
+    return [*dict.fromkeys(each for each in found if each.severity == "error")]
 
 
 def _round(
     now: Transcript, lines: Sequence[bytes], actions: list[Action], mode: thinking.Mode
 ) -> Sequence[bytes] | None:
-    """Do the next mend that is due; None when there is none."""
-    mended = repair_lines.mend_lines(lines, now.faults, actions)
+    """Do the next step that has something to do; None when there is none."""
+    mended = repair_lines.mend_damage(now, lines, actions)
     if actions:
         return _split(mended)
-    bridged = repair_lines.bridge(now, actions)
-    if bridged is not None:
-        return _split(bridged)
-    messages = repair.mend(now.messages, actions, now.format.PROFILE)
+    for step in (repair_chain.mend_chain, repair_lines.mend_hollow):
+        chunks = step(now, actions)
+        if chunks is not None:
+            return _split(chunks)
+    messages = repair.mend(now, actions)
     if not actions:
         return None
     settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)

@@ -33,8 +33,9 @@ class Block(msgspec.Struct, frozen=True):
 
     ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
     text, or "" for images. ``name`` is the tool of a call, the type of a block of kind "other",
-    and "summary" for a text in which a harness summed up what came before. A result keeps its pieces in ``content``. ``entry`` is the index of
-    the entry that holds the block and ``at`` its place among that entry's parts.
+    and "summary" for a text in which a harness summed up what came before. A result keeps its
+    pieces in ``content``. ``entry`` is the index of the entry that holds the block and ``at`` its
+    place among that entry's parts.
     """
 
     kind: Kind

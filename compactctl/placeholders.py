@@ -16,6 +16,8 @@ import msgspec
 from compactctl.model import Block
 
 CUT = "[compactctl: "
+NO_RESULT = f"{CUT}no result was recorded, the call was interrupted]"
+"""Stands for the result of a call that has none; formats without a flag read it as a failure."""
 
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
@@ -28,15 +30,18 @@ _CLEARED = re.compile(
 _SUPERSEDED = re.compile(r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]")
 _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
+_NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
+_ITEM = rf'(?:"(?:[^"\\]|\\.)*"|{_NAME})'
+_LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
 _PRUNED = re.compile(
-    r"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: (.*?)\.)?"
-    rf"(?: Files modified: (.*?)\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*)\.)?\]",
+    rf"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: ({_LIST})\.)?"
+    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*)\.)?\]",
     re.DOTALL,
 )
 _LONGEST = 10_000
 """Characters; a text beyond is none of ours, and matching it would only take time."""
-_PLAIN = re.compile(r"[^\s,\"\]\[]*[^\s,\"\]\[.]")
-_ITEM = re.compile(r'"(?:[^"\\]|\\.)*"|[^,\s]+')
+_PLAIN = re.compile(_NAME)
+_ITEMS = re.compile(_ITEM)
 _MORE = re.compile(r"(?:^|, )and ([\d,]+) more$")
 
 
@@ -157,8 +162,11 @@ def read_pruned(text: str) -> Pruned | None:
     )
     if not found:
         return None
-    read, more_read = _unlist(found[2])
-    modified, more_modified = _unlist(found[3])
+    try:
+        read, more_read = _unlist(found[2])
+        modified, more_modified = _unlist(found[3])
+    except msgspec.DecodeError:  # quoted as we do not
+        return None
     pointers = tuple(found[4].split(", ")) if found[4] else ()
     return Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
 
@@ -173,7 +181,7 @@ def _unlist(text: str | None) -> tuple[list[str], int]:
     if not text:
         return [], 0
     rest = _MORE.search(text)
-    items = _ITEM.findall(text[: rest.start()] if rest else text)
+    items = _ITEMS.findall(text[: rest.start()] if rest else text)
     paths = [msgspec.json.decode(i, type=str) if i.startswith('"') else i for i in items]
     return paths, _int(rest[1]) if rest else 0
 

@@ -1,4 +1,4 @@
-"""Which files a call read, and which lines of them: by read tools, by shell, by tools of one's own."""
+"""Which files a call read, and which lines: by read tools, by shell, by tools of one's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from compactctl import paths
+from compactctl import paths, placeholders
 from compactctl.errors import UsageError
 from compactctl.model import Block, arguments, result_text
 from compactctl.tools import END, Read, is_shell, read_of
@@ -19,6 +19,7 @@ __all__ = ["Read", "ReadTool", "named_read_tools", "reads_of"]
 _MANY = ("paths", "files", "file_paths")
 _SPECIAL = re.compile(r"[|&;<>$`*?\[\]{}()~!\n\\]")
 _LINES = re.compile(r"(\d+)(?:,(\d+))?p")
+_SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
 _PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
@@ -56,20 +57,30 @@ def reads_of(call: Block, result: Block, named: Sequence[ReadTool] = ()) -> list
         return []
     tool = next((tool for tool in named if tool.name == call.name), None)
     if tool is not None:
-        return _by_named(tool, call)
+        return _by_named(tool, call, result_text(result))
     one = read_of(call, result)
     if one is not None:
         return [one]
     given = arguments(call)
     if is_shell(call.name):
         return _by_shell(given, call.cwd, result_text(result))
-    many = next((given[key] for key in _MANY if isinstance(given.get(key), list)), [])
+    many: list[Any] = next((given[key] for key in _MANY if isinstance(given.get(key), list)), [])
     if "read" not in call.name.lower() or not all(isinstance(path, str) for path in many):
         return []
-    return [Read(path, paths.key(path, call.cwd)) for path in many]
+    sure = 1 if _is_shortened(result_text(result)) else END
+    return [Read(path, paths.key(path, call.cwd), sure=sure) for path in many]
 
 
-def _by_named(tool: ReadTool, call: Block) -> list[Read]:
+def _is_shortened(text: str) -> bool:
+    """Say whether a result may lack some of what its call asked for: a harness or a layer cut it.
+
+    Their notes stand anywhere in it. A file that only speaks of such things is taken for a cut
+    one, which costs no more than an older read of it.
+    """
+    return placeholders.CUT in text or bool(_SHORTENED.search(text))
+
+
+def _by_named(tool: ReadTool, call: Block, text: str) -> list[Read]:
     given = arguments(call)
     path = given.get(tool.path)
     if not isinstance(path, str):
@@ -78,7 +89,8 @@ def _by_named(tool: ReadTool, call: Block) -> list[Read]:
     limit = given.get(tool.limit) if tool.limit else None
     first = start if type(start) is int and start > 0 else 1
     stop = first + limit if type(limit) is int and limit >= 0 else END
-    return [Read(path, paths.key(path, call.cwd), first, stop, stop)]
+    sure = first if placeholders.CUT in text else stop
+    return [Read(path, paths.key(path, call.cwd), first, stop, sure)]
 
 
 def _by_shell(given: dict[str, Any], cwd: str, text: str) -> list[Read]:
@@ -87,11 +99,10 @@ def _by_shell(given: dict[str, Any], cwd: str, text: str) -> list[Read]:
     workdir = given.get("workdir")
     where = paths.key(workdir, cwd) if isinstance(workdir, str) else cwd
     found = _plain_read(words)
-    if found is None:
+    if found is None or given.get("run_in_background") is True:
         return []
     names, start, stop = found
-    # A shell's output may be shortened in its middle by the harness, with a word about it.
-    sure = start if "truncated" in text else stop
+    sure = start if _is_shortened(text) else stop
     return [Read(name, paths.key(name, where), start, stop, sure) for name in names]
 
 
@@ -106,7 +117,10 @@ def _words(command: Any) -> list[str]:
     piped = _PIPED.fullmatch(command.strip())
     if piped:
         numbered, lines = _words(piped[1]), _words(piped[2])
-        return [*lines, *numbered[-1:]] if len(lines) == 3 and lines[0] == "sed" else []  # noqa: PLR2004 (sed -n RANGE)
+        match numbered, lines:
+            case ((["nl", "-ba", name] | ["nl", name]), ["sed", "-n", span]):
+                return ["sed", "-n", span, name]
+        return []
     if _SPECIAL.search(command):
         return []
     try:
@@ -120,8 +134,9 @@ def _plain_read(words: list[str]) -> tuple[list[str], int, int] | None:
     match words:
         case ["cat", "-n", *names] | ["nl", "-ba", *names] | ["cat" | "nl", *names]:
             lines = (1, END)
-        case ["sed", "-n", span, *names] if found := _LINES.fullmatch(span):
-            lines = (int(found[1]), int(found[2] or found[1]) + 1)
+        case ["sed", "-n", span, *names] if len(names) == 1 and (found := _LINES.fullmatch(span)):
+            # Of several files sed counts the lines through; it shows one line at least.
+            lines = (int(found[1]), max(int(found[1]), int(found[2] or 0)) + 1)
         case ["head", "-n", count, *names] if count.isdecimal():
             lines = (1, int(count) + 1)
         case ["head", flag, *names] if re.fullmatch(r"-\d+", flag):

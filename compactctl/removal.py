@@ -1,7 +1,7 @@
 """Cut a stretch of turns out of a view, and leave one placeholder that says what went.
 
-What is pinned stays, an interaction goes or stays as one, and user pieces that come to stand side by
-side become one message, so that roles go on alternating.
+What is pinned stays, an interaction goes or stays as one, and user pieces that come to stand side
+by side become one message, so that roles go on alternating.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mend the lines of a file: damaged ones, and parents that are not there.
+"""Mend the lines of a file: damaged ones, and messages that hold nothing.
 
 What cannot be read is not thrown away: it becomes a record that holds its text.
 """
@@ -6,100 +6,118 @@ What cannot be read is not thrown away: it becomes a record that holds its text.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+import orjson
 
-from compactctl import jsonio, structure
+from compactctl import jsonio
 from compactctl.layer import Action
-from compactctl.lines import Fault
-from compactctl.model import Block
-from compactctl.placeholders import CUT
-from compactctl.transcript import Transcript
+from compactctl.protocol import hollow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.transcript import Transcript
 
 UNREADABLE = "compactctl.unreadable"
-GAP = f"{CUT}a gap: the entry that came before is not in the file]"
 
 _DAMAGE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
-_BREAKS = frozenset({"FILE-12", "FILE-13", "FILE-18"})
+_READER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
-def mend_lines(
-    lines: Sequence[bytes], faults: Sequence[Fault], actions: list[Action]
+def mend_damage(
+    transcript: Transcript, lines: Sequence[bytes], actions: list[Action]
 ) -> list[bytes]:
     """Write damaged lines anew; every other line is the very same object."""
-    damaged = {fault.line: fault.rule for fault in faults if fault.rule in _DAMAGE}
+    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _DAMAGE}
+    firsts = {entry.line: at for at, entry in reversed([*enumerate(transcript.entries)])}
     mended = list(lines)
     for number, rule in damaged.items():
         new = _mended(lines[number - 1])
         if new != lines[number - 1]:
             mended[number - 1] = new
-            actions.append(Action(rule, number - 1))
+            actions.append(Action(rule, firsts[number]))
     return mended
 
 
 def _mended(raw: bytes) -> bytes:
     """Give the records of a line, one a line, and what is no record as text in one."""
-    text = raw.replace(b"\0", b"").decode("utf-8-sig", "replace").strip()
-    end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
+    text = raw.replace(b"\0", b"").decode("utf-8", "replace").strip(_NOTHING)
+    end = b"\r\n" if raw.endswith(b"\r\n") else b"\n" if raw.endswith(b"\n") else b""
     records: list[bytes] = []
-    decoder = json.JSONDecoder(parse_constant=lambda _: None)
     while text:
         try:
-            value, stop = decoder.raw_decode(text)
+            value, stop = _READER.raw_decode(text)
+            records.append(_record(text[:stop], value))
         except (ValueError, RecursionError):
-            value, stop = {"type": UNREADABLE, "text": text}, len(text)
-        records.append(jsonio.dump(jsonio.without_surrogates(value)))
-        text = text[stop:].strip()
-    return b"".join(record + end for record in records)
+            records.append(jsonio.dump({"type": UNREADABLE, "text": text}))
+            break
+        text = text[stop:].strip(_NOTHING)
+    return (end or b"\n").join(records) + (end if records else b"")
 
 
-def bridge(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
-    """Link entries across a gap in the chain of parents, with a marker that can be seen.
+_NOTHING = " \t\r\n\v\f\ufeff"
 
-    None where resume loses nothing.
-    """
-    broken = {f.line for f in structure.find(transcript) if f.rule in _BREAKS and f.raised}
-    if not broken or transcript.format.LINK is None:
-        return None
-    own_key, parent_key = transcript.format.LINK
-    in_view = {block.entry for message in transcript.messages for block in message.blocks}
-    last: str | None = None
-    lines: list[bytes] = []
+
+def _record(text: str, value: Any) -> bytes:
+    """Give a record byte for byte where nothing is wrong with it."""
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return jsonio.dump(jsonio.without_surrogates(value))
+    return text.encode()
+
+
+def mend_hollow(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+    """Drop messages of users that hold nothing, and marks for the cache that are too many."""
+    profile = transcript.format.PROFILE
+    rules = [*hollow.RULES]
+    bound = {rule.id for rule in rules if profile in rule.profiles}
+    faults = {f.line: f for f in hollow.find(transcript) if f.rule in bound}
+    chunks = [entry.raw for entry in transcript.entries]
     for index, entry in enumerate(transcript.entries):
-        raw = entry.raw
-        if entry.line in broken:
-            record = jsonio.object_or_none(raw) or {}
-            marker = _marker(transcript, record, last)
-            if marker is not None:
-                actions.append(Action("FILE-12", index))
-                lines.append(jsonio.dump(marker) + b"\n")
-                end = b"\n" if raw.endswith(b"\n") else b""
-                raw = jsonio.dump(record | {parent_key: marker[own_key]}) + end
-                broken.discard(entry.line)
-        if index in in_view:
-            own = (jsonio.object_or_none(raw) or {}).get(own_key)
-            last = own if isinstance(own, str) else last
-        lines.append(raw)
-    return lines if len(lines) != len(transcript.entries) else None
+        fault = faults.get(entry.line)
+        if fault is None or fault.rule == "CACHE-01":
+            continue
+        record = jsonio.object_or_none(entry.raw) or {}
+        if fault.rule == "TEXT-03" and record.get("role") == "user":
+            chunks[index] = b""
+        elif fault.rule == "TEXT-04" and record.get("role") == "assistant":
+            chunks[index] = jsonio.dump(record | {"content": ""}) + _end(entry.raw)
+        if chunks[index] != entry.raw:
+            actions.append(Action(fault.rule, index))
+    if not actions and any(fault.rule == "CACHE-01" for fault in faults.values()):
+        _uncache(transcript, chunks, actions)
+    return chunks if actions else None
 
 
-def _marker(
-    transcript: Transcript, record: dict[str, Any], parent: str | None
-) -> dict[str, Any] | None:
-    if parent is None:
-        return None
-    module = transcript.format
-    block = Block("text", GAP, meta=True)
-    digest = msgspec.json.encode([parent, record.get(module.LINK[0]), GAP])
-    own = module.identity(_hex(digest))
-    created = module.create("user", [block], record, own, parent)
-    found: dict[str, Any] = created[0] if isinstance(created, list) else created
-    return found
+def _end(raw: bytes) -> bytes:
+    return raw[len(raw.rstrip(b"\r\n")) :]
 
 
-def _hex(data: bytes) -> str:
-    import hashlib  # noqa: PLC0415 (only a repair needs it)
+def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action]) -> None:
+    """Take ``cache_control`` off all blocks of the view but the last few."""
+    shown = sorted({block.entry for m in transcript.messages for block in m.blocks})
+    left = hollow.MAX_CACHED
+    for index in reversed(shown):
+        raw = transcript.entries[index].raw
+        record = jsonio.object_or_none(raw) if b'"cache_control"' in raw else None
+        if record is None:
+            continue
+        marked = [
+            block for block in _blocks(record) if isinstance(block.get("cache_control"), dict)
+        ]
+        spare = marked[: max(len(marked) - left, 0)]
+        left -= len(marked) - len(spare)
+        for block in spare:
+            del block["cache_control"]
+        if spare:
+            chunks[index] = jsonio.dump(record) + _end(raw)
+            actions.append(Action("CACHE-01", index))
 
-    return hashlib.sha256(data).hexdigest()
+
+def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the blocks of a message and those inside its results, in order."""
+    content = holder.get("content")
+    found = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    return [each for block in found for each in (*_blocks(block), block)]

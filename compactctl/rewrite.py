@@ -65,8 +65,18 @@ def rewrite(
     created = links.create(transcript, plan.made, changed)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
-        created.insert(at, (plan.first, jsonio.dump(mark)))
+        first = {"first_kept_entry_id": _name(transcript, plan.first)}
+        created.insert(at, (plan.first, jsonio.dump(mark | first)))
     return account(transcript.entries, *emit(transcript.entries, changed, created))
+
+
+def _name(transcript: Transcript, index: int) -> str | None:
+    """Give the id of an entry, or its line where it has none."""
+    if index == len(transcript.entries):
+        return None
+    link = transcript.format.LINK
+    own = _record(transcript, index).get(link[0]) if link else None
+    return own if isinstance(own, str) else f"line:{transcript.entries[index].line}"
 
 
 def _blocks_by_entry(messages: Sequence[Message]) -> dict[int, list[Block]]:

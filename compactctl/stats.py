@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from compactctl import jsonio, tools
-from compactctl.model import Block, Message
+from compactctl import jsonio, placeholders, tools
+from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import block_at, pair
+from compactctl.reads import Read, reads_of
 from compactctl.tokens import Counter, count_block
 from compactctl.transcript import Transcript
 
@@ -102,9 +103,9 @@ def _results(
         by_tool.setdefault(call.name, Share()).add(tokens)
         line = transcript.entries[result.entry].line
         largest.append(Large(line, call.name, result.call_id, tokens))
-        read = tools.read_of(call, result)
-        if read:
-            by_file.setdefault(read.path, Share()).add(tokens)
+        reads = reads_of(call, result)
+        if reads:  # the result of a call that read several files is theirs in common
+            by_file.setdefault(", ".join(read.path for read in reads), Share()).add(tokens)
     largest.sort(key=lambda large: -large.tokens)
     return _sorted(by_tool), _sorted(by_file), largest[:LARGEST]
 
@@ -124,20 +125,25 @@ def _interactions(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
 def _reads(messages: Sequence[Message], counter: Counter) -> tuple[Share, Share]:
     """Count reads that a later read shows again, and reads of a file that changed later."""
     superseded, stale = Share(), Share()
-    later: dict[str, list[tools.Read]] = {}
+    later: dict[str, list[Read]] = {}
     changed: set[str] = set()
     for call, result in reversed(_interactions(messages)):
-        read = tools.read_of(call, result)
-        if read is not None:
-            reads = later.setdefault(read.key, [])
-            if any(other.covers(read) for other in reads):
+        reads = reads_of(call, result)
+        if reads and not _is_placeholder(result):
+            if all(any(o.covers(read) for o in later.get(read.key, [])) for read in reads):
                 superseded.add(count_block(counter, result))
-            elif read.key in changed:
+            elif any(read.key in changed for read in reads):
                 stale.add(count_block(counter, result))
-            reads.append(read)
-        elif not result.failed:
+        for read in reads:
+            later.setdefault(read.key, []).append(read)
+        if not result.failed:
             changed.update(tools.keys_modified_by(call))
     return superseded, stale
+
+
+def _is_placeholder(result: Block) -> bool:
+    text = result_text(result)
+    return placeholders.is_superseded(text) or placeholders.read_cleared(text)
 
 
 def _usage(transcript: Transcript, counted: int) -> Usage | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from compactctl import paths, placeholders
 from compactctl.model import Block, Message, arguments, result_text
-from compactctl.protocol.pairs import block_at, pair
+from compactctl.protocol.pairs import Place, block_at, pair
 
 PROTECTED = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "SKILL.md")
 """Files of standing rules: what was read from them must not be forgotten."""
@@ -128,12 +128,13 @@ def _shown_to(text: str) -> int | None:
         return None
     text = _without_reminder(text)
     end = text[-400:]
-    if placeholders.CUT in text and placeholders.CUT not in end:
+    note = text.rfind(placeholders.CUT)
+    if note >= 0 and "\n" in text[note:].rstrip():  # something stands behind what was cut
         return None
     lines = end.split("\n")[1:] if _NUMBERED.match(text) else []
     numbers = [int(found[1]) for line in lines if (found := _NUMBERED.match(line))]
     last = numbers[-1] if numbers else 0
-    if placeholders.CUT in end or _CUT.search(end):
+    if note >= 0 or _CUT.search(end):
         return last + 1 if last else None
     return last + 1 if last >= DEFAULT_READ_LINES else END
 
@@ -179,6 +180,15 @@ def open_items(call: Block) -> list[str]:
 def keys_modified_by(call: Block) -> list[str]:
     """Give the keys of the files that a call writes or edits."""
     return [paths.key(path, call.cwd) for path in modified_by(call)]
+
+
+def answered(messages: Sequence[Message]) -> dict[Place, str]:
+    """Give for each result the name of the tool that it is from; ids may repeat."""
+    return {
+        interaction.result: block_at(messages, interaction.call).name
+        for interaction in pair(messages).interactions
+        if interaction.result is not None
+    }
 
 
 class Files(msgspec.Struct, frozen=True):

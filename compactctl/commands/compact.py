@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -103,20 +103,18 @@ def _compact(file: list[str] | None, **given: Any) -> None:
     if not bulk.is_wanted(sources, given["output"], dry_run=given["dry_run"]):
         _one(sources[0], given)
         return
-    _names(given["layers"])
-    _limits(given)
     # Workers run elsewhere; and a dry run stores nothing.
     stores = {
         name: bulk.absolute(given[name]) if given[name] and not given["dry_run"] else None
         for name in ("artifacts", "archive")
     }
-    work = functools.partial(compacted, given=given | stores)
+    work = functools.partial(compacted, given=given | stores, how=_how(given))
     raise typer.Exit(bulk.run(sources, given["output"], bulk.settings_from(work, given)))
 
 
-def compacted(found: Transcript, counter: Counter, given: dict[str, Any]) -> Result:
+def compacted(found: Transcript, counter: Counter, given: dict[str, Any], how: How) -> Result:
     """Do to one of many transcripts what is done to one alone."""
-    result = _run(found, given, counter)
+    result = _run(found, given, how, counter)
     return slim(result).result if given["slim"] else result
 
 
@@ -125,7 +123,7 @@ def _one(file: str, given: dict[str, Any]) -> None:
     check_outputs(file, given)
     counter = load_counter(given["tokenizer"])
     found = read(file, given["format"])
-    result = _run(found, given, counter)
+    result = _run(found, given, _how(given), counter)
     slimmed = slim(result) if given["slim"] else None
     total = _total(result, counter, given)
     result = slimmed.result if slimmed else result
@@ -137,24 +135,38 @@ def _one(file: str, given: dict[str, Any]) -> None:
         report.say(slimmed.line())
 
 
-def _run(found: Transcript, given: dict[str, Any], counter: Counter) -> Result:
-    """Run the layers that the options ask for, up to the limits that they set."""
+class How(NamedTuple):
+    """The layers that the options ask for, with theirs, and the limits that they set."""
+
+    names: tuple[str, ...]
+    options: dict[str, dict[str, Any]]
+    soft: int
+    hard: int
+
+
+def _how(given: dict[str, Any]) -> How:
+    """Read the options; a bulk run does that once, since it takes as long as a small file."""
     names = ("summarize",) if given["reactive"] else _names(given["layers"])
     options = options_of(names, given, layers.ORDER)
     soft, hard = _limits(given)
     if given["reactive"]:
         options["summarize"]["keep_messages"] = _REACTIVE_MESSAGES
         soft = 0
+    return How(names, options, soft, hard)
+
+
+def _run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) -> Result:
+    """Run the layers up to the limits."""
     # Only snip, which keeps both ends, points into the archive (CONTRACT §3).
     points = given["prune_mode"] == "snip" and "://" not in (given["archive"] or "")
     keep = keep_of(found, given if points else given | {"archive": None})
     return pipeline.compact(
         found,
-        names,
-        options,
+        how.names,
+        how.options,
         counter,
-        soft_limit=soft,
-        hard_limit=hard,
+        soft_limit=how.soft,
+        hard_limit=how.hard,
         mode=given["thinking"],
         keep=keep,
     )

@@ -40,7 +40,7 @@ def render(
 
         compactctl resolve session.jsonl --state state.jsonl | compactctl render
 
-    """  # noqa: D412 (help shows the example as a paragraph of its own)
+    """
     _render(file, {"output": output, "in_place": False, "report": report, "quiet": quiet})
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compactctl import files
 from compactctl import report as reports
+from compactctl._version import __version__
 from compactctl.commands.common import (
-    Clock,
     DRY_RUN,
+    Clock,
     FileArgument,
     FormatOption,
     InPlaceOption,
@@ -20,11 +21,12 @@ from compactctl.commands.common import (
     ThinkingOption,
     check_outputs,
 )
-from compactctl._version import __version__
 from compactctl.errors import InvalidTranscriptError
-from compactctl.findings import Finding
 from compactctl.layer import number
 from compactctl.mending import Mended, mend
+
+if TYPE_CHECKING:
+    from compactctl.findings import Finding
 
 
 def repair(
@@ -60,9 +62,7 @@ def repair(
         raise _unmendable(mended.left[0])
     if report:
         reports.append(report, _record(mended, clock.seconds()))
-    written = dry_run or files.write(
-        mended.lines, output, file, in_place=in_place, original=lines
-    )
+    written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
     if not quiet:
         said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")
@@ -89,8 +89,7 @@ def _record(mended: Mended, seconds: float) -> dict[str, object]:
         "messages_after": len(mended.after.messages),
         "lines": None,
         "actions": [
-            {"rule": done.rule, "line": done.line, "call_id": done.call_id}
-            for done in mended.mends
+            {"rule": done.rule, "line": done.line, "call_id": done.call_id} for done in mended.mends
         ],
         "first_changed_message": None,
         "warnings": [],

@@ -69,7 +69,7 @@ def resolve(
 
         compactctl resolve session.jsonl --state state.jsonl --transcripts sessions
 
-    """  # noqa: D412 (help shows the example as a paragraph of its own)
+    """
     given = {"output": output, "in_place": in_place, "report": report, "json": json}
     given |= {"quiet": quiet, "verbose": verbose}
     resolver = SourcePointerResolver(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from compactctl.formats.anthropic_content import Content  # noqa: TC001 (msgspec reads the type)
+from compactctl.formats.anthropic_content import Content
 
 
 class Body(msgspec.Struct, gc=False):

@@ -232,6 +232,11 @@ def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
     return new + waiting
 
 
+def answer_type(record: dict[str, Any], call: Block) -> str:
+    """Give the type of the item that answers a call, the ``name`` of a result to be made."""
+    return codex_edit.answer_type(parts_of(record)[call.at].part)
+
+
 def create(
     role: Role, made: list[Block], like: dict[str, Any], _own: str, _parent: str | None
 ) -> dict[str, Any] | list[dict[str, Any]]:

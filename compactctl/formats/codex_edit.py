@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from compactctl.model import Block, Role
 
 
+_ANSWERS = {
+    "custom_tool_call": "custom_tool_call_output",
+    "tool_search_call": "tool_search_output",
+}
+
+
 def edit(part: Any, block: Block) -> Any:
     """Give a part with what ``block`` says; every other member stays."""
     if block.kind == "call":
@@ -50,6 +56,11 @@ def _edit_result(raw: dict[str, Any], block: Block) -> dict[str, Any]:
     )
 
 
+def answer_type(call: dict[str, Any]) -> str:
+    """Give the type of the item that answers a call."""
+    return _ANSWERS.get(call["type"], "function_call_output")
+
+
 def said(role: str, content: Any) -> dict[str, Any]:
     """Write a message."""
     return {"type": "message", "role": role, "content": content}
@@ -81,7 +92,9 @@ def _made(block: Block) -> dict[str, Any]:
     if block.kind == "call":
         call = {"type": "function_call", "name": block.name, "arguments": block.text or "{}"}
         return call | {"call_id": block.call_id}
-    item = {"type": "function_call_output", "call_id": block.call_id}
+    item = {"type": block.name or "function_call_output", "call_id": block.call_id}
+    if block.name == "tool_search_output":
+        return item | {"status": "completed", "execution": "client", "tools": []}
     output = forms.content([piece.text for piece in block.content], "input_text")
     if block.failed and isinstance(output, str):  # there is no flag, so in the form that told it
         output = forms.spell({"output": output, "metadata": {"exit_code": 1}})

@@ -13,6 +13,7 @@ import msgspec
 
 from compactctl import jsonio
 from compactctl.model import MADE, Block
+from compactctl.placeholders import NO_RESULT
 from compactctl.tokens.images import image_from_data_uri
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
@@ -126,7 +127,7 @@ def failed(text: str) -> bool:
         given = load(text) if _TELLING.search(text) else {}
         return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
     found = _STATUS.match(text)
-    return found is not None and int(found[1]) != 0
+    return text == NO_RESULT or (found is not None and int(found[1]) != 0)
 
 
 def load(text: str) -> dict[str, Any]:

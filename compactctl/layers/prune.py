@@ -114,16 +114,16 @@ def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
     while 0 < whole < len(messages) and _holds_calls(messages[whole - 1]):
         whole += 1
     pinned = pins.first_request(messages) | pins.always(messages)
-    change = Change(messages, (), "nothing to take out but what must stay")
     least = len(messages) - (most - whole) + 1
-    for turn in turns(messages):
+    starts = [turn for turn in turns(messages) if turn.assistant > whole]
+    for turn in starts:
         first = turn.assistant if turn.prompt is None else turn.prompt
-        if first >= least and turn.assistant > whole:
+        if first >= least or turn is starts[-1]:
             change = cut_out(view, turn.assistant, pinned, head=whole, marker=marker)
-            if len(change.messages) <= most:
+            if len(change.messages) <= most or turn is starts[-1]:
                 return change
             least = first + len(change.messages) - most
-    return change
+    return Change(messages, (), "nothing to take out but what must stay")
 
 
 def _holds_calls(message: Message) -> bool:

@@ -12,7 +12,7 @@ from compactctl.digest import digest, known_files
 from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import MADE, Block, Message
-from compactctl.protocol.turns import prompt_blocks, turns
+from compactctl.protocol.turns import Turn, prompt_blocks, turns
 from compactctl.tokens import count_view
 from compactctl.tools import Files
 
@@ -36,16 +36,14 @@ def summarize(
     """Replace all but the newest messages by a summary that carries the active request."""
     if keep_messages < 1:
         raise UsageError("--keep-messages must be at least 1")
+    if max_summary_tokens < SMALLEST:
+        raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     old, kept = _part(view.messages, keep_messages)
-    system = [message for message in old if message.role == "system"]
     previous, fresh = _previous(old)
     if not any(message.role == "assistant" for message in fresh):
         return Change(view.messages, (), "nothing to summarize")
-    if max_summary_tokens < SMALLEST:
-        raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     text = digest(fresh, previous, lambda text: view.counter.fits(text, max_summary_tokens))
-    made = [Block("text", summaries.fence(text)), *_request(old, kept)]
-    new = merge_users([*system, Message("user", tuple(made)), *kept])
+    new = merge_users([*_opening(old, kept, Block("text", summaries.fence(text))), *kept])
     before, after = view.tokens(), count_view(view.counter, new)
     if after >= before:
         return Change(view.messages, (), "the summary would not be smaller")
@@ -62,7 +60,7 @@ def _part(messages: Sequence[Message], keep: int) -> tuple[list[Message], list[M
 
     A prompt stays with the turn that it opens, results with the turn that asked for them.
     """
-    starts = [turn for turn in turns(messages) if turn.assistant <= len(messages) - keep]
+    starts = [turn for turn in turns(messages) if _first(turn) <= len(messages) - keep]
     at = starts[-1].assistant if starts else 0
     if not starts:
         return [], list(messages)
@@ -74,6 +72,10 @@ def _part(messages: Sequence[Message], keep: int) -> tuple[list[Message], list[M
             kept.insert(0, old[-1] if not results else Message("user", prompt))
         old[-1:] = [Message("user", results)] if results else [] if prompt else old[-1:]
     return old, kept
+
+
+def _first(turn: Turn) -> int:
+    return turn.assistant if turn.prompt is None else turn.prompt
 
 
 def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
@@ -95,16 +97,23 @@ def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
     return previous, fresh
 
 
-def _request(old: Sequence[Message], kept: Sequence[Message]) -> list[Block]:
-    """Carry the user's last request word for word, unless it is in what stays."""
-    if pins.last_request(kept):
-        return []
-    for place in sorted(pins.last_request(old)):
-        block = old[place.message].blocks[place.block]
-        if block.kind == "text":
-            carried = block.text.startswith(summaries.REQUEST)
-            return [Block("text", block.text if carried else summaries.carry(block.text))]
-    return []
+def _opening(
+    old: Sequence[Message], kept: Sequence[Message], summary: Block
+) -> list[Message]:
+    """Give what stands before the messages that stay: system messages, and the summary.
+
+    The blocks of the user's last request stay as they are behind it, if no later one stays.
+    """
+    asked = sorted(pins.last_request(old)) if not pins.last_request(kept) else []
+    request = [old[place.message].blocks[place.block] for place in asked]
+    opening = Message("user", (summary, *request))
+    systems = [(at, message) for at, message in enumerate(old) if message.role == "system"]
+    at = asked[0].message if asked else len(old)
+    return [
+        *(message for position, message in systems if position < at),
+        opening,
+        *(message for position, message in systems if position > at),
+    ]
 
 
 def _mark(

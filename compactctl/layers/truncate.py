@@ -13,7 +13,7 @@ from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.protocol.pairs import Place, block_at
-from compactctl.tools import is_shell
+from compactctl.tools import answered, is_shell
 
 EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 
@@ -48,22 +48,25 @@ def truncate(
 ) -> Change:
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
     least = _least(view)
+    if skip_recent < 0:
+        raise UsageError("--skip-recent must be at least 0")
     for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
         if value is not None and value < least:
             raise UsageError(f"{option} must be at least {least}, the room that the note needs")
     policies = _policies(tool or [])
-    names = {b.call_id: b.name for m in view.messages for b in m.blocks if b.kind == "call"}
+    names = answered(view.messages)
     places = _results(view.messages)
-    limits = dict.fromkeys(places[: len(places) - skip_recent] if skip_recent else places, max_tokens)
-    limits |= _batch(view, [p for p in places if p in limits], batch_tokens, max_tokens)
+    limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], max_tokens)
+    last = [place for place in places if place.message == places[-1].message]
+    kept = {place for place in last if policies.get(names.get(place, ""), keep) == "keep"}
+    limits |= _batch(view, [p for p in last if p in limits], kept, batch_tokens, max_tokens)
     actions: list[Action] = []
     messages: list[Message] = []
     for position, message in enumerate(view.messages):
         blocks = []
         for at, block in enumerate(message.blocks):
             new = block if images == "keep" else _without_images(view, block, images, actions)
-            limit = limits.get(Place(position, at))
-            name = names.get(block.call_id, "")
+            limit, name = limits.get(Place(position, at)), names.get(Place(position, at), "")
             policy = policies.get(name, keep)
             if new is not None and limit is not None and policy != "keep":
                 new = _cut(view, new, limit, _ends(policy, name), actions)
@@ -106,21 +109,29 @@ def _results(messages: Sequence[Message]) -> list[Place]:
 
 
 def _batch(
-    view: View, places: Sequence[Place], budget: int | None, most: int
+    view: View, last: Sequence[Place], kept: set[Place], budget: int | None, most: int
 ) -> dict[Place, int]:
-    """Give tighter limits to the largest results of the last batch, until it is in its budget."""
-    if budget is None or not places:
+    """Give tighter limits to the largest results of the last batch, until it is in its budget.
+
+    Only texts count: images are not cut. What is ``kept`` counts, but never gives way.
+    """
+    if budget is None:
         return {}
-    last = places[-1].message
-    sizes = {p: min(view.count(block_at(view.messages, p)), most) for p in places if p.message == last}
+    texts = {place: _text_tokens(view, block_at(view.messages, place)) for place in last}
+    sizes = {place: size if place in kept else min(size, most) for place, size in texts.items()}
     limits: dict[Place, int] = {}
     excess = sum(sizes.values()) - budget
     for place, size in sorted(sizes.items(), key=lambda item: -item[1]):
         if excess <= 0:
             break
-        limits[place] = max(size - excess, min(size, _FLOOR))
-        excess -= size - limits[place]
+        if place not in kept:
+            limits[place] = max(size - excess, min(size, _FLOOR))
+            excess -= size - limits[place]
     return limits
+
+
+def _text_tokens(view: View, result: Block) -> int:
+    return sum(view.counter.count(piece.text) for piece in result.content if piece.kind == "text")
 
 
 def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action]) -> Block:
@@ -181,11 +192,11 @@ def _without_images(
         return new
     if not any(piece.kind == "image" for piece in block.content):
         return block
-    content = tuple(
-        placeholders.of_image(piece) if piece.kind == "image" else piece
-        for piece in block.content
-        if piece.kind != "image" or images == "placeholder" or len(block.content) == 1
-    )
+    said = [placeholders.of_image(p) if p.kind == "image" else p for p in block.content]
+    if images == "drop":  # of nothing but images one placeholder stays: no content may be empty
+        rest = [piece for piece in block.content if piece.kind != "image"]
+        said = rest or said[:1]
+    content = tuple(said)
     new = msgspec.structs.replace(block, content=content)
     tokens = view.count(block), view.count(new)
     actions.append(Action("image", block.entry, block.call_id, *tokens))

@@ -1,0 +1,89 @@
+"""Whatever happened to the lines of a transcript, a repair makes it valid or says what is left."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import transcripts
+
+from compactctl import jsonio
+from compactctl.errors import CompactctlError
+from compactctl.mending import mend
+
+FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
+SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
+
+KINDS = ("delete", "repeat", "swap", "end", "shuffle", "cut", "splice")
+
+
+@st.composite
+def damage(draw, lines):
+    """Delete, repeat, move and cut lines, and bytes of lines."""
+    broken = list(lines)
+    for _ in range(draw(st.integers(1, 4))):
+        if not broken:
+            break
+        at, to = (draw(st.integers(0, len(broken) - 1)) for _ in range(2))
+        kind = draw(
+            st.sampled_from(("delete", "repeat", "swap", "end", "shuffle", "cut", "splice"))
+        )
+        if kind == "delete":
+            del broken[at : at + draw(st.integers(1, 3))]
+        elif kind == "repeat":
+            broken.insert(to, broken[at])
+        elif kind == "swap":
+            broken[at], broken[to] = broken[to], broken[at]
+        elif kind == "end":
+            del broken[at + 1 :]
+        elif kind == "shuffle":
+            broken = list(draw(st.permutations(broken)))
+        else:
+            byte = draw(st.integers(0, len(broken[at])))
+            rest = b"\n" if kind == "cut" else draw(st.sampled_from(SPLICES)) + broken[at][byte:]
+            broken[at] = broken[at][:byte] + rest
+    return list(io.BytesIO(b"".join(broken)))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_a_broken_transcript_is_mended_once_and_for_all(name, data):
+    broken = data.draw(damage(data.draw(transcripts(name)).lines))
+    try:
+        done = mend(broken, "test", name)
+    except CompactctlError:
+        return
+    assert words(done.before) <= told(done.after)
+    if not done.left:
+        again = mend(done.lines, "test", name)
+        assert b"".join(again.lines) == b"".join(done.lines)
+        assert not again.mends
+
+
+def words(transcript):
+    """What users said, but for what no person did."""
+    blocks = [b for m in transcript.messages if m.role == "user" for b in m.blocks]
+    said = {b.text for b in blocks if b.kind == "text" and b.text.strip() and not b.meta}
+    return said - {t for t in said if t.startswith("{")}  # an object, spelled as a text
+
+
+def told(transcript):
+    """Every string in every line."""
+    found, waiting = set(), [jsonio.object_or_none(entry.raw) for entry in transcript.entries]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.add(value)
+        elif isinstance(value, dict | list):
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+    return found
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_what_a_repair_gave_is_left_alone(name, data):
+    done = mend(data.draw(transcripts(name)).lines, "test", name)
+    again = mend(done.lines, "test", name)
+    assert done.left or list(again.lines) == list(done.lines)

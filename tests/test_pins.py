@@ -1,0 +1,106 @@
+"""What no lossy layer may drop: requests, summaries that open the view, standing rules."""
+
+from __future__ import annotations
+
+import pytest
+from builders import assistant, exchange, reading, result, system, text, user, view
+
+from compactctl import pins, summaries
+from compactctl.model import Block, Image
+
+RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
+IMAGE = Block("image", image=Image("image/png", 9, 20, 20))
+
+
+def at(messages, places):
+    """The blocks at some places, in order, as their texts or kinds."""
+    found = [messages[place.message].blocks[place.block] for place in sorted(places)]
+    return [block.text or block.kind for block in found]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [text("mend it"), text(""), text("/help me"), IMAGE, Block("other", name="document")],
+    ids=lambda block: block.text or block.kind,
+)
+def test_what_a_person_sends_is_a_request(block):
+    assert pins.is_request(block)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        result("c", "out"),
+        text(RULE),
+        text(f"\n  {RULE}"),
+        text("<environment_context>\n</environment_context>"),
+        text("<command-name>/clear</command-name>"),
+        text("<local-command-stdout>x</local-command-stdout>"),
+        text("<bash-input>ls</bash-input>"),
+        text("# AGENTS.md instructions for /w"),
+        text("Caveat: The messages below were generated"),
+        text("[Request interrupted by user]"),
+        text("[compactctl: 3 earlier messages removed.]"),
+        text(summaries.fence("sum")),
+        text("mend it", meta=True),
+    ],
+    ids=lambda block: block.text[:30] or block.kind,
+)
+def test_what_a_harness_sends_is_none(block):
+    assert not pins.is_request(block)
+
+
+def test_the_first_request_is_the_first_message_with_one():
+    messages = [system("s"), user(RULE), assistant("x"), user(RULE, "go", IMAGE), user("on")]
+    assert at(messages, pins.first_request(messages)) == [RULE, "go", "image"]
+
+
+def test_without_a_request_the_first_words_of_the_user_count():
+    messages = [user(RULE), assistant("x"), user(RULE)]
+    assert at(messages, pins.first_request(messages)) == [RULE]
+
+
+def test_results_are_no_part_of_the_first_request():
+    messages = [assistant("x"), user(result("c", "out"), "go")]
+    assert at(messages, pins.first_request(messages)) == ["go"]
+
+
+@pytest.mark.parametrize(
+    "summary", [text("sum", name="summary", meta=True), text(summaries.fence("sum"))]
+)
+def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
+    messages = [user(summary), assistant("x"), user("go")]
+    assert at(messages, pins.first_request(messages)) == [summary.text]
+
+
+def test_the_last_request_has_all_its_parts_and_nothing_of_the_harness():
+    messages = [user("go"), assistant("x"), user("look", RULE, IMAGE), *exchange("c", "out")]
+    assert at(messages, pins.last_request(messages)) == ["look", "image"]
+
+
+def test_where_nobody_asked_there_is_no_last_request():
+    assert pins.last_request([user(RULE), assistant("x"), user(result("c", "y"))]) == set()
+    assert pins.last_request([]) == pins.first_request([]) == set()
+
+
+def test_of_identical_rules_the_latest_counts():
+    messages = [user(RULE), assistant("x"), user(RULE)]
+    assert {place.message for place in pins.rules(messages)} == {2}
+
+
+def test_rules_that_differ_all_count():
+    messages = [user(RULE), assistant("x"), user(RULE.replace("tabs", "spaces"))]
+    assert {place.message for place in pins.rules(messages)} == {0, 2}
+
+
+def test_words_of_the_model_are_no_rules():
+    assert pins.rules([assistant(RULE)]) == set()
+
+
+def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_ones():
+    again = [*reading("a", "tabs", path="/w/AGENTS.md"), *reading("b", "tabs", path="/w/AGENTS.md")]
+    assert {place.message for place in pins.rules(view(*again).messages)} == {2, 3}
+
+
+def test_a_failed_read_of_rules_does_not_count():
+    assert pins.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()

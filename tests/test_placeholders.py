@@ -1,0 +1,98 @@
+"""What stands in a gap is read back as it was written, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import pytest
+from builders import COUNTER
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactctl import placeholders
+from compactctl.placeholders import Pruned
+
+POINTER = "artifact:s1:abc.txt:0123456789ab"
+sizes = st.integers(0, 10**9)
+paths = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5)
+
+
+@given(st.text(), st.text(), sizes, st.sampled_from([None, POINTER]))
+def test_a_note_of_a_cut_is_read_back(head, tail, original, pointer):
+    found = placeholders.read_cut(placeholders.cut(head, tail, original, original // 2, pointer))
+    assert (found.head, found.tail, found.original) == (head, tail, original)
+    assert found.pointer == pointer
+
+
+@given(st.text(), st.text(), sizes)
+def test_a_note_whose_surroundings_changed_is_no_note(head, tail, original):
+    text = placeholders.cut(head, tail, original, 0)
+    assert placeholders.read_cut(f"{text}more") is None
+    assert placeholders.read_cut(f"more\n{text}") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain words",
+        "[compactctl: 1 of 2 tokens cut (00000000)]",
+        "[compactctl: 1 of 2 tokens cut]",
+        f"[compactctl: 1 of 2 tokens cut (00000000), whole in {POINTER}]",
+        "[compactctl: " * 500,
+    ],
+)
+def test_look_alikes_of_a_cut_are_not_trusted(text):
+    assert placeholders.read_cut(text) is None
+
+
+def test_a_look_alike_before_the_note_does_not_hide_it():
+    head = "[compactctl: 1 of 2 tokens cut (00000000)]\nwords"
+    assert placeholders.read_cut(placeholders.cut(head, "", 50, 9)).original == 50
+
+
+@given(st.integers(1, 10**6), paths, paths, st.integers(0, 99), st.integers(0, 99))
+def test_a_marker_is_read_back(many, read, modified, more_read, more_modified):
+    said = Pruned(many, read, modified, more_read, more_modified, (POINTER,))
+    assert placeholders.read_pruned(placeholders.pruned(said)) == said
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a, b", 'x". Files modified: y', "a.", "and 3 more", ". Files modified: z.]", "]", "\n", '"'],
+)
+def test_no_path_can_forge_a_marker(path):
+    said = Pruned(1, [path, "b"], [])
+    assert placeholders.read_pruned(placeholders.pruned(said)) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[compactctl: some earlier messages removed.]",
+        "[compactctl: 3 earlier messages removed.] and more",
+        "see [compactctl: 3 earlier messages removed.]",
+        '[compactctl: 3 earlier messages removed. Files read: "\\q".]',
+        '[compactctl: 3 earlier messages removed. Files read: "open.]',
+        "[compactctl: 3 earlier messages removed. Files read: a b.]",
+        f"[compactctl: 3 earlier messages removed. Files read: {'a, ' * 9000}a.]",
+    ],
+)
+def test_look_alikes_of_a_marker_are_not_trusted(text):
+    assert placeholders.read_pruned(text) is None
+
+
+@given(st.integers(1, 10**6), paths, paths)
+def test_a_shorter_marker_counts_what_it_leaves_out(many, read, modified):
+    said = Pruned(many, read, modified)
+    left = placeholders.shorter(said)
+    assert len(left.read) + left.more_read == len(read)
+    assert len(left.modified) + left.more_modified == len(modified)
+    if read or modified:
+        assert len(left.read) + len(left.modified) < len(read) + len(modified)
+
+
+def test_every_marker_can_be_made_short_enough():
+    said = Pruned(10**6, [f"/w/{'d' * 90}/{n}" for n in range(500)], ["/" + "x" * 3000] * 9)
+    while COUNTER.count(placeholders.pruned(said)) > 60:
+        said = placeholders.shorter(said)
+    assert placeholders.read_pruned(placeholders.pruned(said)) == said

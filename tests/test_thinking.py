@@ -1,0 +1,87 @@
+"""Signed thinking leaves as it came or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from builders import assistant, call, exchange, result, roles, thinking, user, view
+
+from compactctl.model import Message
+from compactctl.thinking import first_change, settle
+
+SAID = view(
+    user("go"),
+    assistant(thinking("one"), "a"),
+    user("on"),
+    assistant(thinking("two"), "b"),
+    user("on"),
+    assistant(thinking("three"), call("c")),
+    user(result("c")),
+).messages
+
+
+def thoughts(messages):
+    return [b.text for m in messages for b in m.blocks if b.kind == "thinking"]
+
+
+def touched(position):
+    """The view with one message that is no longer the same object."""
+    old = SAID[position]
+    return [*SAID[:position], Message(old.role, old.blocks), *SAID[position + 1 :]]
+
+
+def settled(new, mode="auto", signed=True):
+    return thoughts(settle(SAID, new, mode, signed=signed))
+
+
+@pytest.mark.parametrize("mode", ["auto", "keep"])
+def test_an_unchanged_view_is_left_alone(mode):
+    assert settle(SAID, SAID, mode, signed=True) is SAID
+
+
+@pytest.mark.parametrize(
+    ("position", "left"),
+    [
+        (0, ["three"]),
+        (1, ["three"]),
+        (2, ["one", "three"]),
+        (3, ["one", "three"]),
+        (4, ["one", "two", "three"]),
+        (5, ["one", "two", "three"]),
+        (6, ["one", "two", "three"]),
+    ],
+)
+def test_auto_drops_what_stands_behind_a_change_but_for_the_open_loop(position, left):
+    assert settled(touched(position)) == left
+
+
+def test_a_change_inside_the_open_loop_leaves_every_message_once():
+    new = settle(SAID, touched(6), "auto", signed=True)
+    assert roles(new) == roles(SAID)
+
+
+def test_auto_leaves_formats_without_signatures_alone():
+    assert settled(touched(0), signed=False) == ["one", "two", "three"]
+
+
+def test_keep_keeps_and_drop_drops_everywhere():
+    assert settled(touched(0), "keep") == ["one", "two", "three"]
+    assert settled(SAID, "drop") == settled(touched(6), "drop", signed=False) == []
+
+
+def test_a_message_of_nothing_but_thinking_goes_with_it():
+    old = view(user("go"), assistant(thinking()), user("on"), assistant("a")).messages
+    new = [Message("user", old[0].blocks), *old[1:]]
+    assert roles(settle(old, new, "auto", signed=True)) == "uua"
+
+
+def test_what_stands_before_the_change_stays_the_same_object():
+    new = settle(SAID, touched(4), "auto", signed=True)
+    assert all(a is b for a, b in zip(new[:4], SAID[:4], strict=True))
+
+
+def test_the_first_change_is_found_by_identity():
+    assert first_change(SAID, SAID) is None
+    assert first_change(SAID, list(SAID)) is None
+    assert first_change(SAID, touched(3)) == 3
+    assert first_change(SAID, SAID[:4]) == 4
+    assert first_change(SAID, [*SAID, *exchange("x", "y")]) == 7

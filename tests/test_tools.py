@@ -1,0 +1,99 @@
+"""What a call read and changed, from its name, its input and its result."""
+
+from __future__ import annotations
+
+import pytest
+from builders import assistant, call, exchange, read, reading, result, user
+
+from compactctl import tools
+from compactctl.tools import END, answered, files, modified_by, read_of
+
+NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
+
+
+def shown(made, answer):
+    found = read_of(made, answer)
+    return (found.key, found.start, found.stop, found.sure) if found else None
+
+
+@pytest.mark.parametrize("tool", ["Read", "read_file", "read", "view_file", "NotebookRead"])
+@pytest.mark.parametrize("key", ["file_path", "path", "filename", "absolute_path"])
+def test_the_well_known_reads_are_known(tool, key):
+    assert shown(call("c", tool, **{key: "/w/a"}), result("c", "x")) == ("/w/a", 1, END, END)
+
+
+def test_an_editor_reads_when_it_views():
+    view = call("c", "str_replace_editor", command="view", path="/w/a", view_range=[3, 9])
+    assert shown(view, result("c", "x")) == ("/w/a", 3, 10, 10)
+    assert shown(call("c", "str_replace_editor", command="create", path="/w/a"), result("c")) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "answer"),
+    [
+        (read("c"), result("c", "no", failed=True)),
+        (call("c", "Bash", path="/w/a"), result("c", "x")),
+        (call("c", "Read"), result("c", "x")),
+        (call("c", "Read", file_path=["/w/a"]), result("c", "x")),
+        (call("c", "Read", file_path=""), result("c", "x")),
+    ],
+    ids=["failed", "another tool", "no path", "odd path", "empty path"],
+)
+def test_what_shows_no_file_is_no_read(made, answer):
+    assert read_of(made, answer) is None
+
+
+def test_a_result_that_names_its_file_is_a_full_read():
+    assert shown(call("c", "fetch"), result("c", "x", path="/w/a")) == ("/w/a", 1, END, END)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stop", "sure"),
+    [
+        ("short", END, END),
+        ("", END, END),
+        (NUMBERED, 2001, 2001),
+        ("     1→a\n     2→b\n[12 more lines]", 3, 3),
+        ("a\nb\n(output truncated)", END, 1),
+        ("File unchanged since last read", END, 1),
+        ("     1→a\n[compactctl: 1 of 9 tokens cut (00000000)]", END, 1),
+        ("     1→a\n     2→b\n[compactctl: 1 of 9 tokens cut (00000000)]", 3, 3),
+        ("     1→a\n[compactctl: 1 of 9 tokens cut (00000000)]\n     9→i", END, 1),
+    ],
+    ids=["whole", "empty", "limit", "cut", "cut blind", "unchanged", "one line", "head", "gap"],
+)
+def test_how_far_a_read_is_known_to_show(answer, stop, sure):
+    assert shown(read("c"), result("c", answer)) == ("/w/a.py", 1, stop, sure)
+
+
+@pytest.mark.parametrize(
+    ("made", "paths"),
+    [
+        (call("c", "Edit", file_path="/w/a"), ["/w/a"]),
+        (call("c", "write_file", path="/w/a"), ["/w/a"]),
+        (call("c", "apply_patch", patch="*** Begin Patch\n*** Update File: a b.py \n"), ["a b.py"]),
+        (call("c", "exec", x="*** Begin Patch\n*** Add File: a\n*** Delete File: b\n"), ["a", "b"]),
+        (call("c", "str_replace_editor", command="view", path="/w/a"), []),
+        (call("c", "Edit", file_path=5), []),
+        (call("c", "Bash", command="rm a"), []),
+    ],
+)
+def test_what_a_call_changes(made, paths):
+    assert modified_by(made) == paths
+
+
+def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
+    messages = [
+        *reading("a", "x"),
+        *reading("b", "x", path="./b.py"),
+        *reading("c", "x"),
+        *reading("d", "no", path="/w/d.py", failed=True),
+        *exchange("e", "ok", tool="Edit", file_path="/w/a.py"),
+        assistant(call("f", "Write", file_path="/w/f.py")),
+    ]
+    assert files(messages) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
+
+
+def test_each_result_is_of_the_tool_that_it_answers():
+    messages = [*exchange("a", "x", tool="One"), assistant(call("a", "Two")), user(result("a"))]
+    assert list(answered(messages).values()) == ["One", "Two"]
