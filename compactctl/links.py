@@ -55,7 +55,8 @@ def create(
         identity = module.identity(_identity(new, parent or ""))
         records = _write(transcript, new, identity, parent)
         created += [(new.before, jsonio.dump(record)) for record in records]
-        tree.insert(new.before, records[-1].get(module.LINK[0], identity))
+        for record in records:
+            tree.insert(new.before, record.get(module.LINK[0], identity))
     _adopt(transcript, tree, changed)
     return created
 
@@ -144,10 +145,13 @@ class _Tree:
         """Give the parent for entry ``index`` now.
 
         A new line between an entry and its parent comes between the two; an entry whose parent
-        is none of this file takes only a line that was put right in front of it.
+        is none of this file takes only a line that was put right in front of it, one without an
+        id none at all: it is no part of the tree.
         """
         old = self.parents[index]
         parent = self.surviving(old)
+        if self.ids[index] is None:
+            return parent
         if parent in self.places or old in self.gone or index in self._before:
             return self._behind(parent, index)
         return parent
@@ -158,11 +162,40 @@ class _Tree:
         place = self.places.get(parent, -1) if parent is not None else -1
         return self._made[many - 1] if many and self._before[many - 1] > place else parent
 
-    def inherit(self, gone: str | None, heir: str | None) -> None:
-        """Note who is the first of what follows each entry that went, from ``gone`` up."""
+    def inherit(self, index: int) -> None:
+        """Note who is the first of what follows each entry that went, from ``index`` up."""
+        gone, heir = self.parents[index], self.ids[index]
+        if gone not in self.gone:
+            return
+        parent = self.surviving(gone)
+        place = self.places.get(parent, -1) if parent is not None else -1
+        first = bisect.bisect_right(self._before, place)
+        if first < bisect.bisect_right(self._before, index):
+            heir = self._made[first]
         while gone in self.gone and heir is not None and gone not in self.heirs:
             self.heirs[gone] = heir
             gone = self.gone[gone]
+
+    def now(self, own: str) -> list[str]:
+        """Give what stands at the place of an entry: new lines in front of it, and itself."""
+        place = self.places.get(own)
+        if place is None:
+            return [] if own in self.gone else [own]
+        first = bisect.bisect_left(self._before, place)
+        return [*self._made[first : bisect.bisect_right(self._before, place)], own]
+
+    def between(self, first: str, last: str) -> list[str]:
+        """Give the same for all entries from ``first`` to ``last``."""
+        if first not in self.ids or last not in self.ids:
+            return []
+        own = self.ids[self.ids.index(first) : self.ids.index(last) + 1]
+        return [new for one in own if one is not None for new in self.now(one)]
+
+    def first(self, own: str) -> str:
+        """Give the first line of what follows from an entry on."""
+        if own in self.gone:
+            return self.heirs.get(own) or self.surviving(own) or own
+        return self.now(own)[0]
 
 
 def _decoder(own: str, parent: str) -> Callable[[bytes], tuple[str | None, str | None]]:
@@ -197,10 +230,25 @@ def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]
         new = tree.parent_at(index)
         if new != old:
             _change(transcript, changed, index, (key, old, new))
-        tree.inherit(old, tree.ids[index] if new == tree.surviving(old) else new)
-    for index in range(len(tree.parents)) if tree.gone else ():
-        for also in transcript.format.ALSO_LINKED:
+        tree.inherit(index)
+    for index in range(len(tree.parents)):
+        for also in transcript.format.ALSO_LINKED if tree.gone else ():
             _follow(transcript, tree, changed, index, also)
+        _relink(transcript, tree, changed, index)
+
+
+def _relink(
+    transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int
+) -> None:
+    """Let a line that names what it keeps of the lines before it name what is left of them."""
+    raw = changed.get(index, transcript.entries[index].raw)
+    keys = getattr(transcript.format, "RELINKED", ())
+    if raw is None or not any(key in raw for key in keys):
+        return
+    record = _object(raw)
+    new = transcript.format.relink(record, tree)
+    if new != record:
+        changed[index] = jsonio.dump(new)
 
 
 def _follow(

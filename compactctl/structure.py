@@ -16,7 +16,7 @@ from compactctl.loosen import loosen
 from compactctl.protocol.parents import NOWHERE, Chains
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from compactctl.transcript import Transcript
 
@@ -74,8 +74,7 @@ def find(transcript: Transcript) -> Iterator[Fault]:
 def _duplicates(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     """Find entries with an id that an earlier one has; a copy is told from another entry."""
     entries = transcript.entries
-    present = [own for own in tags.ids if own is not None]
-    if len(set(present)) == len(present):
+    if len({*tags.ids} - {None}) == len(tags.ids) - tags.ids.count(None):
         return
     first: dict[str, int] = {}
     parsed: dict[str, Any] = {}
@@ -99,7 +98,7 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
     chains = Chains(tags.ids, tags.parents)
     messages = transcript.messages
-    chains.tie(_kept_by_a_boundary(transcript, tags))
+    chains.tie(_kept_by_a_boundary(transcript, tags, chains.places))
     end = chains.end(messages)
     if end == NOWHERE:
         lost = 0
@@ -116,13 +115,15 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
         yield Fault("FILE-18", transcript.entries[end].line, loses)
 
 
-def _kept_by_a_boundary(transcript: Transcript, tags: Tags) -> list[int]:
+def _kept_by_a_boundary(
+    transcript: Transcript, tags: Tags, places: Mapping[str | None, int]
+) -> list[int]:
     """Give the last boundary that keeps entries from before it, and those that it names."""
     keys: tuple[bytes, ...] = getattr(transcript.format, "RELINKED", ())
-    places = {own: index for index, own in enumerate(tags.ids)} if keys else {}
-    for index in range(len(tags.types) - 1, -1, -1) if keys else ():
+    systems = [index for index, kind in enumerate(tags.types) if kind == "system"] if keys else []
+    for index in reversed(systems):
         raw = transcript.entries[index].raw
-        if tags.types[index] == "system" and any(key in raw for key in keys):
+        if any(key in raw for key in keys):
             named = _strings(jsonio.object_or_none(raw))
             return [index, *(places[name] for name in named if name in places)]
     return []
@@ -144,16 +145,18 @@ def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     is_prompt = getattr(transcript.format, "is_prompt", None)
     if is_prompt is None:
         return
-    children: dict[str, list[int]] = {}
-    last = {own: index for index, own in enumerate(tags.ids) if own is not None}
-    for index in last.values():  # a copy is no child of its own
-        parent = tags.parents[index]
-        if parent is not None:
-            children.setdefault(parent, []).append(index)
+    said = {tags.types[block.entry] for m in transcript.messages for block in m.blocks}
+    children: dict[tuple[str, str | None], dict[str, int]] = {}
+    for index, (own, parent, kind) in enumerate(
+        zip(tags.ids, tags.parents, tags.types, strict=True)
+    ):
+        if kind in said and parent is not None and own is not None:
+            # By its id, since a copy is no child of its own.
+            children.setdefault((parent, kind), {})[own] = index
     decode = msgspec.json.Decoder(transcript.format.Record).decode
     for siblings in children.values():
         if len(siblings) > 1:
-            prompts = [i for i in siblings if _is(is_prompt, transcript, i, decode)]
+            prompts = [i for i in siblings.values() if _is(is_prompt, transcript, i, decode)]
             if len(prompts) > 1:
                 lines = [transcript.entries[i].line for i in prompts]
                 where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)

@@ -19,6 +19,9 @@ A format whose lines can cut off what precedes them has two more:
 ``takes_in(record)``    nothing in front of the line is in the view: what a layer puts there goes
                         into it
 ``stays(record)``       the line does its work also when all its blocks went
+
+A format with lines that name which earlier ones they keep has ``RELINKED``, bytes that such a
+line holds, and ``relink(record, links)``, which gives it with what is left of them and came in.
 """
 
 from __future__ import annotations

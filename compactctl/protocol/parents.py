@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from compactctl.model import Message
 
 NOWHERE = -1
-_MISSING = -2
 
 
 class Chains:
@@ -27,15 +26,18 @@ class Chains:
 
     def __init__(self, ids: Sequence[str | None], parents: Sequence[str | None]) -> None:
         """Follow every chain to its top once; of entries with one id the last counts."""
-        index = {own: at for at, own in enumerate(ids) if own is not None}
+        self.places = dict(zip(ids, range(len(ids)), strict=True))
+        self.places.pop(None, None)
         self._ids = ids
-        self._up = [
-            NOWHERE if parent is None else index.get(parent, _MISSING) for parent in parents
-        ]
-        self.broken = {at: "FILE-12" for at, up in enumerate(self._up) if up == _MISSING}
+        self._up = list(map(self.places.get, parents))
+        self.broken = {
+            at: "FILE-12"
+            for at, (up, parent) in enumerate(zip(self._up, parents, strict=True))
+            if up is None and parent is not None
+        }
         self._tops: list[int] = []
         for at, up in enumerate(self._up):
-            if up < 0:
+            if up is None:
                 self._tops.append(at)
             else:  # nearly always the parent stands before its child
                 self._tops.append(self._tops[up] if up < at else NOWHERE)
@@ -49,7 +51,9 @@ class Chains:
             at = start
             while self._tops[at] == NOWHERE and at not in walked:
                 walked[at] = None
-                at = self._up[at]
+                up = self._up[at]
+                assert up is not None  # else its top would be known
+                at = up
             top = self._tops[at]
             if top == NOWHERE:  # back at an entry of this very walk
                 steps = list(walked)
@@ -69,6 +73,9 @@ class Chains:
 
     def lost(self, messages: Sequence[Message], end: int) -> int:
         """Count the messages of the view that a walk which ends at ``end`` does not reach."""
+        tops = {self._tops[block.entry] for message in messages for block in message.blocks}
+        if tops <= {end}:
+            return 0
         called: set[str | None] = set()
         lost = 0
         for message in messages:

@@ -71,8 +71,8 @@ def _bare_loop(messages: Sequence[Message]) -> Iterator[Breach]:
     Only then is thinking on and always there: models that think when they see fit leave it out,
     and are not refused for it. Without interleaved thinking only a turn's first answer has any.
     """
-    openers = [*_openers(messages)]
-    if len(openers) > 1 and _is_open(messages):
+    openers = [*_openers(messages)] if _is_open(messages) else []
+    if len(openers) > 1:
         last = openers.pop()
         loop = (block for message in messages[last:] for block in message.blocks)
         if all(_begins_with_thinking(messages[opener]) for opener in openers) and all(
