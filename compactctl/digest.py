@@ -76,9 +76,11 @@ def known_files(messages: Sequence[Message], previous: str | None) -> tools.File
     ]
     files = tools.files(messages)
     return tools.Files(
-        tools.union(before.get("Files observed", []), [p for m in marks for p in m.read], files.read),
         tools.union(
-            before.get("Files modified", []), [p for m in marks for p in m.modified], files.modified
+            before.get("Files observed", []), (p for m in marks for p in m.read), files.read
+        ),
+        tools.union(
+            before.get("Files modified", []), (p for m in marks for p in m.modified), files.modified
         ),
     )
 

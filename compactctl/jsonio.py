@@ -43,7 +43,16 @@ def _refuse_constant(name: str) -> None:
     raise ConstantError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_SAFE_DIGITS = 18
+"""Digits that fit into 64 bits whatever they are."""
+
+
+def _whole_number(digits: str) -> Any:
+    """Keep an integer beyond 64 bits as the bytes that it came as: Python may refuse to convert it."""
+    return int(digits) if len(digits) <= _SAFE_DIGITS else orjson.Fragment(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole_number)
 _BETWEEN = re.compile("[ \t\r\n\0\ufeff]*")
 _CUT_TOKEN = re.compile(r"t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")

@@ -23,7 +23,6 @@ Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
 
 
-
 class Keep(msgspec.Struct, frozen=True):
     """Where what layers take out is kept for good; each gives the pointer to it.
 

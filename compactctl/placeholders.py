@@ -27,7 +27,9 @@ _CUT = re.compile(
 _CLEARED = re.compile(
     rf"\[compactctl: tool result of ([\d,]+) tokens cleared(?:, whole in ({_POINTER}))?\]"
 )
-_SUPERSEDED = re.compile(r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]")
+_SUPERSEDED = re.compile(
+    r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]"
+)
 _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
@@ -35,7 +37,7 @@ _ITEM = rf'(?:"(?:[^"\\]|\\.)*"|{_NAME})'
 _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
 _PRUNED = re.compile(
     rf"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: ({_LIST})\.)?"
-    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*)\.)?\]",
+    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*))?\]",
     re.DOTALL,
 )
 _LONGEST = 10_000
@@ -113,7 +115,9 @@ def of_image(block: Block) -> Block:
         said += f", {image.width}×{image.height}"
     if image and image.size:
         said += f", {image.size:,} bytes"
-    return msgspec.structs.replace(block, kind="text", text=f"{CUT}image removed: {said}]", image=None)
+    return msgspec.structs.replace(
+        block, kind="text", text=f"{CUT}image removed: {said}]", image=None
+    )
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -136,7 +140,7 @@ def pruned(what: Pruned) -> str:
     if what.modified or what.more_modified:
         text += f" Files modified: {_list(what.modified, what.more_modified)}."
     if what.pointers:
-        text += f" Whole in {', '.join(what.pointers)}."
+        text += f" Whole in {', '.join(what.pointers)}"
     return text + "]"
 
 
@@ -144,9 +148,7 @@ def shorter(what: Pruned) -> Pruned:
     """Leave out about a tenth of the paths, the oldest: those read, then those modified."""
     if what.read:
         many = max(1, len(what.read) // 10)
-        return msgspec.structs.replace(
-            what, read=what.read[many:], more_read=what.more_read + many
-        )
+        return msgspec.structs.replace(what, read=what.read[many:], more_read=what.more_read + many)
     if what.modified:
         many = max(1, len(what.modified) // 10)
         return msgspec.structs.replace(
@@ -157,9 +159,7 @@ def shorter(what: Pruned) -> Pruned:
 
 def read_pruned(text: str) -> Pruned | None:
     """Recognise a whole text that :func:`pruned` wrote."""
-    found = (
-        _PRUNED.fullmatch(text) if text.startswith(CUT) and len(text) <= _LONGEST else None
-    )
+    found = _PRUNED.fullmatch(text) if text.startswith(CUT) and len(text) <= _LONGEST else None
     if not found:
         return None
     try:
@@ -188,4 +188,3 @@ def _unlist(text: str | None) -> tuple[list[str], int]:
 
 def _int(text: str) -> int:
     return int(text.replace(",", ""))
-

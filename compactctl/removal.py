@@ -100,9 +100,7 @@ def _is_marker(block: Block) -> bool:
     return block.kind == "text" and placeholders.read_pruned(block.text) is not None
 
 
-def _with_marker(
-    kept: list[Message | None], marker: Block, head: int
-) -> list[Message | None]:
+def _with_marker(kept: list[Message | None], marker: Block, head: int) -> list[Message | None]:
     """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
     at = head - 1 if head else next((i for i, m in enumerate(kept) if m and m.role == "user"), -1)
     before = kept[at] if 0 <= at < len(kept) else None
@@ -112,9 +110,7 @@ def _with_marker(
     return [*kept[: at + 1], Message("user", (marker,)), *kept[at + 1 :]]
 
 
-def _marker(
-    view: View, gone: list[Message], earlier: list[Pruned], pointer: str | None
-) -> Block:
+def _marker(view: View, gone: list[Message], earlier: list[Pruned], pointer: str | None) -> Block:
     """Write the placeholder, within its size."""
     files = tools.files(gone)
     whole = Pruned(

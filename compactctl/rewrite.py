@@ -199,14 +199,12 @@ def emit(
     for index, entry in enumerate(entries):
         while waiting and waiting[-1][0] <= index:
             paper.add(waiting.pop()[1] + paper.newline, MADE, 0)
-        raw: bytes | None = entry.raw
-        if index in changed:
-            raw = changed[index]
-            if raw is None:
-                paper.drop(entry)
-                continue
-            raw += _line_end(entry.raw)
-        paper.add(raw, index, entry.line)
+        if index not in changed:
+            paper.add(entry.raw, index, entry.line)
+        elif (new := changed[index]) is None:
+            paper.drop(entry)
+        else:
+            paper.add(new + _line_end(entry.raw), index, entry.line)
     for _, line in reversed(waiting):
         paper.add(line + paper.newline, MADE, 0)
     return paper.chunks, paper.origins

@@ -6,6 +6,7 @@ A format says what there is to check: ``LINK`` (ids and parents), and where it h
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from compactctl.transcript import Transcript
 
 _OURS = "compactctl."
+_LISTED = 8
 
 
 class Tags:
@@ -99,7 +101,7 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     chains = Chains(tags.ids, tags.parents)
     messages = transcript.messages
     chains.tie(_kept_by_a_boundary(transcript, tags, chains.places))
-    end = chains.end(messages)
+    end = chains.end(_shown(transcript))
     if end == NOWHERE:
         lost = 0
     elif getattr(transcript.format, "FOLLOWS_LINKS", False):
@@ -145,25 +147,33 @@ def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     is_prompt = getattr(transcript.format, "is_prompt", None)
     if is_prompt is None:
         return
-    said = {tags.types[block.entry] for m in transcript.messages for block in m.blocks}
-    children: dict[tuple[str, str | None], dict[str, int]] = {}
-    for index, (own, parent, kind) in enumerate(
-        zip(tags.ids, tags.parents, tags.types, strict=True)
-    ):
-        if kind in said and parent is not None and own is not None:
-            # By its id, since a copy is no child of its own.
-            children.setdefault((parent, kind), {})[own] = index
+    said = {tags.types[entry] for entry in _shown(transcript)}
+    places = zip(tags.parents, tags.types, tags.ids, range(len(tags.ids)), strict=True)
+    children = [place for place in places if place[0] is not None and place[1] in said]
+    several = _repeated([place[:2] for place in children])
+    siblings: dict[Any, dict[str | None, int]] = {key: {} for key in several}
+    for parent, kind, own, index in children if several else ():
+        if (parent, kind) in siblings:
+            siblings[parent, kind][own] = index  # by its id: a copy is no child of its own
     decode = msgspec.json.Decoder(transcript.format.Record).decode
-    for siblings in children.values():
-        if len(siblings) > 1:
-            prompts = [i for i in siblings.values() if _is(is_prompt, transcript, i, decode)]
-            if len(prompts) > 1:
-                lines = [transcript.entries[i].line for i in prompts]
-                where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)
-                yield Fault("FILE-14", lines[-1], f"lines {where}")
+    for group in siblings.values():
+        prompts = [i for i in group.values() if _is(is_prompt, transcript, i, decode)]
+        if len(prompts) > 1:
+            lines = [transcript.entries[i].line for i in prompts]
+            where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)
+            yield Fault("FILE-14", lines[-1], f"lines {where}")
 
 
-_LISTED = 8
+def _repeated(keys: list[Any]) -> set[Any]:
+    """Give what a list holds more than once."""
+    if len(set(keys)) == len(keys):
+        return set()
+    return {key for key, many in Counter(keys).items() if many > 1}
+
+
+def _shown(transcript: Transcript) -> set[int]:
+    """Give the entries that the view was read from."""
+    return {block.entry for message in transcript.messages for block in message.blocks}
 
 
 def _is(

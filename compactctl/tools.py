@@ -84,11 +84,23 @@ def read_of(call: Block, result: Block) -> Read | None:
     if not path:
         return None
     start, stop = _range(given)
-    shown = _shown_to(result_text(result))
-    if shown is None:
+    text = result_text(result)
+    shown = _shown_to(text)
+    if shown is None or not _tells_lines(given) or not (text.strip() or _has_image(result)):
+        # Pages, lines from the end, or nothing at all: which lines are shown is not known.
         return Read(path, paths.key(path, call.cwd), start, stop, start)
     stop = min(stop, shown)
     return Read(path, paths.key(path, call.cwd), start, stop, stop)
+
+
+def _tells_lines(given: dict[str, Any]) -> bool:
+    """Say whether a call asks for lines of the file, counted from its start."""
+    offset = given.get("offset", 1)
+    return "pages" not in given and (type(offset) is not int or offset >= 0)
+
+
+def _has_image(result: Block) -> bool:
+    return any(piece.kind != "text" for piece in result.content)
 
 
 def _reads(name: str, given: dict[str, Any]) -> bool:

@@ -79,7 +79,8 @@ def ids(messages, kind="call"):
 
 
 def texts(messages, role=None):
-    return [b.text for m in messages if role in {None, m.role} for b in m.blocks if b.kind == "text"]
+    said = [m for m in messages if role in {None, m.role}]
+    return [b.text for m in said for b in m.blocks if b.kind == "text"]
 
 
 def roles(messages):

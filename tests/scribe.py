@@ -12,8 +12,9 @@ import itertools
 from typing import NamedTuple
 
 from builders import assistant, call, identity, load, result, text, user
+
 from compactctl import formats, jsonio
-from compactctl.model import Block, Message
+from compactctl.model import Message
 
 ENVELOPE = {"cwd": "/w", "sessionId": "s", "timestamp": "2026-01-05T08:00:00.000Z"}
 PNG = (
@@ -95,7 +96,7 @@ def _reads_back(name, way):
 
 
 def _shape(messages):
-    return [(m.role, [(b.kind, b.text if b.kind == "text" else b.call_id) for b in m.blocks]) for m in messages]
+    return [(m.role, [(b.kind, b.call_id or b.text) for b in m.blocks]) for m in messages]
 
 
 class Scribe:
@@ -153,7 +154,8 @@ class Scribe:
             for block in answer.blocks:
                 yield from self._lines("assistant", [block], identity)
                 if way.answer == "woven":
-                    yield from self._results([r for r in results if r.call_id == block.call_id], way)
+                    own = [one for one in results if one.call_id == block.call_id]
+                    yield from self._results(own, way)
         if way.results == "with the prompt" and results and way.answer != "woven":
             yield from self._lines("user", reply.blocks)
             return
@@ -178,16 +180,17 @@ class Scribe:
             yield from self._lines(role, group)
 
     def _lines(self, role, blocks, identity=None):
-        """Write one line, or several where one holds less; what an answer shares is ``identity``."""
+        """Write one line, or several where one holds less; ``identity`` is what they share."""
         own = self._identity()
         made = self.module.create(role, list(blocks), self.like, identity or own, self.link)
         for at, record in enumerate(made if isinstance(made, list) else [made]):
+            linked = record
             if self.module.LINK:
                 own = self._identity() if at else own
-                record = record | dict(zip(self.module.LINK, (own, self.link), strict=True))
-            self.link, self.like = own, record
+                linked = record | dict(zip(self.module.LINK, (own, self.link), strict=True))
+            self.link, self.like = own, linked
             self.places |= {block.call_id: own for block in blocks if block.kind == "call"}
-            yield with_shapes(self.name, record), own
+            yield with_shapes(self.name, linked), own
 
     def _identity(self):
         self.count += 1
@@ -216,7 +219,8 @@ def shape(name, stand_in):
     kind = "image" if stand_in == IMAGE else "other"
     module = formats.load(name)
     for form in SHAPES[stand_in]:
-        made = module.create("user", [text("x"), text(stand_in)], ENVELOPE, identity(module, 0), None)
+        blocks = [text("x"), text(stand_in)]
+        made = module.create("user", blocks, ENVELOPE, identity(module, 0), None)
         written = made if isinstance(made, list) else [made]
         lines = [jsonio.dump(_swap(record, stand_in, form)) + b"\n" for record in written]
         blocks = [block for message in load(lines, name).messages for block in message.blocks]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scribe import IMAGE, ODD_BLOCK, Abandoned, Mark, Scribe, ways
 
 from compactctl import layers, placeholders, summaries
-from compactctl.model import Block, Message
+from compactctl.model import Block
 
 
 class Case(NamedTuple):
@@ -23,7 +23,7 @@ class Case(NamedTuple):
 
 
 LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 16))
-LOG = "\n".join(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(20)) + "\nError: 7 failed"
+LOG = "\n".join([*(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(20)), "7 failed"])
 DENSE = "日本語の長い文章です。" * 12 + "👩‍👩‍👧‍👦" * 9
 LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
 
@@ -68,7 +68,17 @@ PROMPTS = (
     text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
     text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
 )
-PATHS = ("/w/a.py", "/w/a.py", "a.py", "./b/../a.py", "/w/CLAUDE.md", "C:\\w\\A.py", "c:/w/a.py", "")
+PATHS = (
+    "/w/a.py",
+    "/w/a.py",
+    "a.py",
+    "./b/../a.py",
+    "/w/CLAUDE.md",
+    "C:\\w\\A.py",
+    "c:/w/a.py",
+    "",
+)
+PATCH = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
 WINDOWS = ({}, {}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x"})
 ODD_LINES = (
     b"",
@@ -90,10 +100,8 @@ ODD_LINES = (
     b'{"role":"assistant","content":[]}',
 )
 DURABLE = (
-    b'{"type":"compactctl.fact","fact_id":"f1","content":"c","source_pointer":"transcript:s:1",'
-    b'"last_confirmed_at":"2026-01-05T08:00:00Z"}',
-    b'{ "type" : "compactctl.pending_item", "item_id":"p","description":"\\u00e4","status":"open",'
-    b'"source_pointer":"transcript:s:2","last_confirmed_at":"2026-01-05T08:00:00Z","reason":null}',
+    b'{"type":"compactctl.fact","fact_id":"f","content":"c","source_pointer":"transcript:s:1"}',
+    b'{ "type" : "compactctl.pending_item", "item_id":"p","description":"\\u00e4","reason":null}',
     b'{"type":"compactctl.from_the_future","n":1e5}',
 )
 EXTRA = (
@@ -118,11 +126,11 @@ def _call(draw, call_id):
     elif kind == "shell":
         made = call(call_id, "Bash", command="make test", timeout=10**19, ratio=1e-07)
     elif kind == "patch":
-        made = call(call_id, "apply_patch", patch="*** Begin Patch\n*** Update File: a.py\n*** End Patch")
+        made = call(call_id, "apply_patch", patch=PATCH)
     elif kind == "todo":
         made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
     else:
-        made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="\ud83d" * 0 + "é\u2028")
+        made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
     named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
     given = OUTPUTS[:8] if kind == "read" else OUTPUTS
@@ -180,10 +188,10 @@ def _spell(record, style):
     """Write a record as JSON in one of the ways that are found."""
     if style == 1:
         return json.dumps(record, ensure_ascii=False).encode()
-    if style == 2:  # noqa: PLR2004 (the styles are numbered)
+    if style == 2:
         return json.dumps(record, separators=(",", ":")).encode()
-    plain = orjson.dumps(record) if style < 5 else json.dumps(record).encode()  # noqa: PLR2004
-    return plain if style == 0 else plain[:-1] + EXTRA[style % 2]
+    plain = orjson.dumps(record) if style < 5 else json.dumps(record).encode()
+    return plain[:-1] + EXTRA[style % 2] if style > 2 else plain
 
 
 @st.composite
@@ -204,7 +212,8 @@ def transcripts(draw, format_name):
         elif style == -6 and own is not None and scribe.module.LINK:
             lines.append(orjson.dumps(scribe.odd({"type": "from-the-future"})))
         elif style == -5 and own is not None and scribe.module.LINK:
-            lines.append(orjson.dumps({"type": "note"} | dict.fromkeys(scribe.module.ALSO_LINKED, own)))
+            note = dict.fromkeys(scribe.module.ALSO_LINKED, own)
+            lines.append(orjson.dumps({"type": "note"} | note))
     return _as_file(draw, format_name, lines, objects)
 
 

@@ -25,7 +25,8 @@ def test_the_well_known_reads_are_known(tool, key):
 def test_an_editor_reads_when_it_views():
     view = call("c", "str_replace_editor", command="view", path="/w/a", view_range=[3, 9])
     assert shown(view, result("c", "x")) == ("/w/a", 3, 10, 10)
-    assert shown(call("c", "str_replace_editor", command="create", path="/w/a"), result("c")) is None
+    create = call("c", "str_replace_editor", command="create", path="/w/a")
+    assert shown(create, result("c")) is None
 
 
 @pytest.mark.parametrize(

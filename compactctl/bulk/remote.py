@@ -12,7 +12,7 @@ from typing import Any
 from compactctl.bulk.store import Source
 from compactctl.errors import CompactctlError, InputError, UsageError
 
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _WHOLE_PUTS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
 """Where a put is one request that happens or does not. Elsewhere it takes a transaction: only
 leaving ``with fs.open(…)`` would publish what an exception cut short."""

@@ -89,7 +89,10 @@ def detect(lines: Sequence[bytes]) -> ModuleType:
 
 
 def _best(records: Sequence[dict[str, Any]], lines: Sequence[bytes]) -> ModuleType | None:
-    scores = {name: sum(_knows(load(name), record) for record in records) for name in names()}
+    modules = {name: load(name) for name in names()}
+    scores = {
+        name: sum(_knows(module, record) for record in records) for name, module in modules.items()
+    }
     most = max(scores.values())
     best = [name for name, score in scores.items() if score == most]
     if not most:
@@ -129,6 +132,8 @@ def _unknown(lines: Sequence[bytes], records: Sequence[dict[str, Any]], document
     first = next((line.strip() for line in lines if line.strip()), b"")
     if document is not None or first == b"{":
         return "a pretty-printed JSON document, not JSONL; one object a line: jq -c . FILE"
+    if not records and objects(lines, 1):
+        return "only compactctl records and no transcript; resolve and render take such a file"
     if not records:
         return "no line is a JSON object; expected one JSON object a line"
     return f"no known format; known are {', '.join(names())} (choose one with --format)"

@@ -190,6 +190,8 @@ def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
 
 def _edit_call(slot: Slot, block: Block) -> Any:
     part, (call_id, _, arguments) = slot.part, _call(slot)
+    if not isinstance(part, dict):  # no call by any reading: it is written as one
+        return make(block).part
     if call_id != block.call_id and slot.member == "tool_calls":
         part = part | {"id": block.call_id}
     if arguments == block.text:

@@ -61,9 +61,7 @@ def dedup(
 def _is_new(messages: Sequence[Message], found: Superseded) -> bool:
     """Say whether a read still holds more than a placeholder."""
     assert found.interaction.result is not None
-    return not placeholders.is_superseded(
-        result_text(block_at(messages, found.interaction.result))
-    )
+    return not placeholders.is_superseded(result_text(block_at(messages, found.interaction.result)))
 
 
 def _superseded(
@@ -133,15 +131,11 @@ def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[
         result = block_at(view.messages, place)
         text = placeholders.superseded(superseded.path, superseded.by)
         first = next((p for p in result.content if p.kind == "text"), Block("text"))
-        stub = msgspec.structs.replace(
-            result, content=(msgspec.structs.replace(first, text=text),)
-        )
+        stub = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=text),))
         before, after = view.count(result), view.count(stub)
         if after < before:
             stubs[place] = stub
-            actions.append(
-                Action("superseded-read", result.entry, result.call_id, before, after)
-            )
+            actions.append(Action("superseded-read", result.entry, result.call_id, before, after))
     messages = [
         replace_blocks(
             message, [stubs.get(Place(at, b), block) for b, block in enumerate(message.blocks)]

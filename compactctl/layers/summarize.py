@@ -97,9 +97,7 @@ def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
     return previous, fresh
 
 
-def _opening(
-    old: Sequence[Message], kept: Sequence[Message], summary: Block
-) -> list[Message]:
+def _opening(old: Sequence[Message], kept: Sequence[Message], summary: Block) -> list[Message]:
     """Give what stands before the messages that stay: system messages, and the summary.
 
     The blocks of the user's last request stay as they are behind it, if no later one stays.

@@ -156,9 +156,7 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
     return msgspec.structs.replace(result, content=_with_texts(result.content, new))
 
 
-def _cut_texts(
-    view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str]
-) -> str:
+def _cut_texts(view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str]) -> str:
     """Cut texts that share one note; they are stored first, unless an earlier run did so."""
     if len(texts) == 1 and view.counter.fits(texts[0], limit):
         return texts[0]

@@ -70,7 +70,7 @@ def find(survey: Survey) -> Iterator[Breach]:
     """Judge each text, each call and each result."""
     yield from _texts(survey)
     for call in survey.of("call"):
-        if not _is_object(call.block.text, survey.profile):
+        if not _is_object(call.block.text):
             yield Breach("ARGS-01", call.place)
     for result in survey.of("result"):
         if result.block.failed and any(piece.kind != "text" for piece in result.block.content):
@@ -112,13 +112,9 @@ def _has_empty_piece(survey: Survey, result: Block) -> bool:
     return isinstance(part, dict) and isinstance(part.get("content"), list)
 
 
-def _is_object(arguments: str, profile: str) -> bool:
-    """Say whether arguments are an object; a call without any has the text "".
-
-    Anthropic's come as JSON, which was parsed with the line; OpenAI's as a text that may hold
-    anything.
-    """
-    if not arguments or (profile in ANTHROPIC and arguments[0] == "{" and arguments[-1] == "}"):
+def _is_object(arguments: str) -> bool:
+    """Say whether arguments parse; a call without any has the text ""."""
+    if not arguments:
         return True
     try:
         _OBJECT.decode(arguments)

@@ -62,9 +62,9 @@ class Chains:
             for step in walked:
                 self._tops[step] = top
 
-    def end(self, messages: Sequence[Message]) -> int:
+    def end(self, shown: set[int]) -> int:
         """Give where the walk from the last entry of the view ends; NOWHERE without ids."""
-        last = max((b.entry for message in messages for b in message.blocks), default=NOWHERE)
+        last = max(shown, default=NOWHERE)
         return self._tops[last] if last >= 0 and self._ids[last] is not None else NOWHERE
 
     def tie(self, entries: Iterable[int]) -> None:

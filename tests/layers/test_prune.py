@@ -107,8 +107,8 @@ def test_the_last_request_stays_with_all_its_blocks():
 def test_words_of_the_harness_are_no_request():
     harness = [text("a note", meta=True), text("<command-name>/x</command-name>"), text(RULE)]
     tools = [m for name in "abcd" for m in exchange(name, "out")]
-    left = pruned(user("go"), assistant("x"), user("asked"), *tools, user(*harness), *tools[:0],
-                  assistant("y"), *talk_of_tools(3), keep_turns=1)
+    before = [user("go"), assistant("x"), user("asked"), *tools]
+    left = pruned(*before, user(*harness), assistant("y"), *talk_of_tools(3), keep_turns=1)
     assert "asked" in texts(left)
 
 
@@ -153,13 +153,12 @@ def test_a_prompt_stays_with_the_turn_that_it_opens():
 
 
 @pytest.mark.parametrize("keep", range(1, 8))
-@pytest.mark.parametrize("tail", [[], [assistant(call("z"))], [user("now?")]])
+@pytest.mark.parametrize("tail", [[], [assistant(call("z"))], exchange("z", "out")])
 def test_roles_go_on_alternating(keep, tail):
-    talks = [*talk("a"), *[user("b")], *talk_of_tools(2), assistant("so"), *talk("c", "d")]
+    talks = [*talk("a"), user("b"), *talk_of_tools(2), assistant("so"), *talk("c", "d"), user("e")]
     rules = reading("r", "rule", path="AGENTS.md")
-    left = prune(view(*talks, user("e"), *rules, *talk_of_tools(2)[2:], *tail[:0], assistant("f"), *(
-        tail if tail and tail[0].role == "user" else [user("g"), *tail]
-    )), keep_turns=keep).messages
+    found = view(*talks, *rules, *talk_of_tools(2)[2:], assistant("f"), user("g"), *tail)
+    left = prune(found, keep_turns=keep).messages
     assert "uu" not in roles(left)
     assert "aa" not in roles(left)
 
@@ -202,13 +201,14 @@ def test_a_second_run_does_nothing_and_a_later_one_takes_the_marker_in():
 
 @pytest.mark.parametrize("many", [10, 300])
 def test_the_marker_says_no_more_than_300_tokens(many):
-    reads = [m for n in range(many) for m in reading(f"c{n}", "x", path=f"/w/some/folder/file_{n}.py")]
+    paths = [f"/w/some/folder/file_{number}.py" for number in range(many)]
+    reads = [m for path in paths for m in reading(path, "x", path=path)]
     left = pruned(user("go"), *reads, *talk("z"), keep_turns=1)
     (words,) = [words for words in texts(left) if placeholders.read_pruned(words)]
     mark = placeholders.read_pruned(words)
     assert COUNTER.count(words) <= 300
     assert len(mark.read) + mark.more_read == many
-    assert mark.read[-1] == f"/w/some/folder/file_{many - 1}.py"
+    assert mark.read[-1] == paths[-1]
 
 
 def test_odd_paths_can_not_forge_the_marker():

@@ -172,13 +172,15 @@ def test_a_failed_result_stays_failed():
 
 def test_of_calls_with_one_id_each_result_follows_its_own_tool():
     messages = [user("go"), *exchange("c", LONG, tool="Bash"), *exchange("c", LONG, tool="Read")]
-    left = [m.blocks[0].content[0].text for m in truncate(view(*messages), max_tokens=100).messages[2::2]]
-    assert [words.endswith("line 399 of a long output") for words in left] == [True, False]
+    left = truncate(view(*messages), max_tokens=100).messages
+    ends = [m.blocks[0].content[0].text.endswith("line 399 of a long output") for m in left[2::2]]
+    assert ends == [True, False]
 
 
 def test_each_cut_is_an_action_with_its_tokens():
     (action,) = truncate(view(user("go"), *exchange("c", LONG)), max_tokens=100).actions
-    assert (action.rule, action.call_id, action.tokens_before) == ("truncate", "c", COUNTER.count(LONG))
+    assert (action.rule, action.call_id) == ("truncate", "c")
+    assert action.tokens_before == COUNTER.count(LONG)
     assert action.tokens_after <= 100
 
 
@@ -186,5 +188,3 @@ def test_each_cut_is_an_action_with_its_tokens():
 def test_a_limit_without_room_for_the_note_is_refused(limit):
     with pytest.raises(UsageError):
         truncate(view(user("go")), max_tokens=limit)
-
-
