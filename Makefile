@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SAMPLES := sample_transcripts
 
-.PHONY: demo test check fmt lint types fuzz bench clean
+.PHONY: demo test check fmt lint types fuzz bench bench-savings clean
 
 ## Run the main job on a sample: the whole pipe, then compact in one process.
 demo: $(VENV)/.run
@@ -47,6 +47,10 @@ fuzz: $(VENV)/.dev
 ## Whole-process times and their ratios, as a Markdown table.
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/run.py
+
+## Tokens saved on the real sessions in ../shared/corpus, by layer and format.
+bench-savings: $(VENV)/.dev
+	$(BIN)/python tests/bench/savings.py
 
 clean:
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

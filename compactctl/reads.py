@@ -20,6 +20,8 @@ _MANY = ("paths", "files", "file_paths")
 _SPECIAL = re.compile(r"[|&;<>$`*?\[\]{}()~!\n\\]")
 _LINES = re.compile(r"(\d+)(?:,(\d+))?p")
 _SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
+_COMPLAINT = re.compile(r"\s*(?:cat|sed|head|nl|bash|sh|zsh): ")
+"""What a command says that could not show a file, where no flag tells that it failed."""
 _PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
@@ -99,7 +101,7 @@ def _by_shell(given: dict[str, Any], cwd: str, text: str) -> list[Read]:
     workdir = given.get("workdir")
     where = paths.key(workdir, cwd) if isinstance(workdir, str) else cwd
     found = _plain_read(words)
-    if found is None or given.get("run_in_background") is True:
+    if found is None or given.get("run_in_background") is True or _COMPLAINT.match(text):
         return []
     names, start, stop = found
     sure = start if _is_shortened(text) else stop
