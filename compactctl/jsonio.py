@@ -48,7 +48,7 @@ _SAFE_DIGITS = 18
 
 
 def _whole_number(digits: str) -> Any:
-    """Keep an integer beyond 64 bits as the bytes that it came as: Python may refuse to convert it."""
+    """Keep an integer beyond 64 bits as it is spelled: Python may refuse to convert it."""
     return int(digits) if len(digits) <= _SAFE_DIGITS else orjson.Fragment(digits)
 
 
@@ -191,9 +191,28 @@ def dump(value: Any) -> bytes:
         return orjson.dumps(value)
     except (TypeError, ValueError):  # a lone surrogate, or an integer of more than 64 bits
         try:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+            return _dump_slowly(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            return json.dumps(value, separators=(",", ":")).encode()
+            return _dump_slowly(value, ensure_ascii=True).encode()
+
+
+def _dump_slowly(value: Any, *, ensure_ascii: bool) -> str:
+    """Write with the standard library, which knows no fragments: strings hold their places."""
+    mark = "number "
+    while True:
+        numbers: list[str] = []
+
+        def spell(fragment: Any, mark: str = mark, numbers: list[str] = numbers) -> str:
+            numbers.append(orjson.dumps(fragment).decode())
+            return f"{mark}{len(numbers) - 1}"
+
+        text = json.dumps(value, ensure_ascii=ensure_ascii, separators=(",", ":"), default=spell)
+        if text.count(f'"{mark}') == len(numbers):
+            break
+        mark += "_"  # some text begins like the strings that hold places
+    if not numbers:
+        return text
+    return re.sub(f'"{mark}([0-9]+)"', lambda place: numbers[int(place[1])], text)
 
 
 def is_blank(line: bytes) -> bool:

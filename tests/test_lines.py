@@ -87,7 +87,11 @@ ODD = {
         [("FILE-02", 1)],
         ["a"],
     ),
-    "a number too long": ((b'{"text":' + b"9" * 5000 + b"}\n", GOOD), [("FILE-02", 1)], ["a"]),
+    "a number too long for Python": (
+        (b'{"text":' + b"9" * 5000 + b"}\n", GOOD),
+        [("FILE-17", 1)],
+        ["", "a"],
+    ),
 }
 TORN = (
     b"{",
@@ -236,6 +240,19 @@ def test_no_bytes_are_lost_and_nothing_is_raised(data):
 def test_parse_is_the_inverse_of_dump(value):
     assert jsonio.parse(jsonio.dump(value)) == value
     assert jsonio.object_or_none(jsonio.dump({"x": value})) == {"x": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":' + b"9" * 5000 + b"}",
+        b'{"a":"\\ud800","b":-' + b"9" * 5000 + b"}",
+        b'{"a":"\\ud800","b":["number 0",12345678901234567890],"number 1":"number _0"}',
+        b'{"a":[12345678901234567890,"\\u00e9\\udc00",-12345678901234567890]}',
+    ],
+)
+def test_integers_of_any_length_stay_as_they_are_spelled(text):
+    assert jsonio.dump(jsonio.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b"{}{}", b'{"a":NaN}', b""])

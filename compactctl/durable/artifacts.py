@@ -66,9 +66,13 @@ class ArtifactStore:
             finally:
                 os.close(folder)
         except StopIteration:
-            raise InputError("an artifact of this name holds something else", file=self.root) from None
+            raise InputError(
+                "an artifact of this name holds something else", file=self.root
+            ) from None
         except OSError as error:
-            raise InputError(f"artifacts cannot be stored: {error.strerror}", file=self.root) from None
+            raise InputError(
+                f"artifacts cannot be stored: {error.strerror}", file=self.root
+            ) from None
         return self._pointer(name, digest)
 
     def _pointer(self, name: str, digest: str) -> str:

@@ -33,8 +33,12 @@ def measure(path, counter, before, after, told):
         before[name, chain] += result.steps[0].tokens_before
         after[name, chain] += result.steps[-1].tokens_after
         again = transcript.parse(result.written().lines(), path.name, found.format)
-        errors = {f.rule for f in findings.find(again, again.format.PROFILE) if f.severity == "error"}
-        known = {f.rule for f in findings.find(found, found.format.PROFILE) if f.severity == "error"}
+        errors = {
+            f.rule for f in findings.find(again, again.format.PROFILE) if f.severity == "error"
+        }
+        known = {
+            f.rule for f in findings.find(found, found.format.PROFILE) if f.severity == "error"
+        }
         assert errors <= known, (path.name, chain, errors - known)
         twice = pipeline.run(again, names[-1:], {}, counter)
         assert twice.messages is again.messages, (path.name, chain)

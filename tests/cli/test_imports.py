@@ -55,7 +55,9 @@ def test_the_version_needs_next_to_nothing():
 def test_no_command_imports_what_it_does_not_need(command):
     found = imported(*command, stdin=LONG)
     assert not found & (HEAVY | NETWORK)
-    assert {name for name in found if name.startswith("compactctl.bulk.")} <= {"compactctl.bulk.names"}
+    assert {name for name in found if name.startswith("compactctl.bulk.")} <= {
+        "compactctl.bulk.names"
+    }
 
 
 def test_a_command_imports_no_layer_but_its_own():
