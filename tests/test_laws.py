@@ -17,6 +17,7 @@ from compactctl import formats, layers, pins, pipeline, report, thinking
 from compactctl.assemble import merge_users
 from compactctl.jsonio import NotJsonError, parse_many
 from compactctl.layer import View
+from compactctl.model import MADE
 from compactctl.protocol.check import breaks_pairs, problems
 from compactctl.protocol.pairs import open_loop
 from compactctl.rewrite import rewrite
@@ -159,14 +160,35 @@ def test_every_line_is_accounted_for_once(name, data):
 
 @law
 def test_untouched_lines_keep_their_bytes_and_their_order(name, data):
-    case, _, result = run_any(data, name)
-    before = [line.rstrip(b"\r\n") for line in case.lines]
-    after = [line.rstrip(b"\r\n") for line in written_by(result)]
-    kept = [line for line in after if line in set(before)]
-    rest = iter(before)
-    assert all(line in rest for line in kept)
+    case, found, result = run_any(data, name)
+    written = result.written()
+    places = [origin for origin in written.origins if origin != MADE]
+    assert places == sorted(set(places))
+    old = [(found.entries[at].raw, at) for at in places]
+    new = [chunk for chunk, at in zip(written.chunks, written.origins, strict=True) if at != MADE]
+    same = [
+        was.rstrip(b"\r\n") == now.rstrip(b"\r\n") for (was, _), now in zip(old, new, strict=True)
+    ]
     if not case.glued:
-        assert len(kept) == result.written().kept
+        assert sum(same) == written.kept
+
+
+@law
+def test_lines_outside_the_view_leave_byte_for_byte(name, data):
+    _, found, result = run_any(data, name)
+    view = {block.entry for message in found.messages for block in message.blocks}
+    links = [f'"{key}"'.encode() for key in (*(found.format.LINK or ()), *also_linked(found))]
+    outside = [
+        entry.raw.rstrip(b"\r\n")
+        for index, entry in enumerate(found.entries)
+        if index not in view and not any(link in entry.raw for link in links)
+    ]
+    rest = iter([chunk.rstrip(b"\r\n") for chunk in result.written().chunks])
+    assert all(raw in rest for raw in outside)
+
+
+def also_linked(found):
+    return found.format.ALSO_LINKED if found.format.LINK else ()
 
 
 @law

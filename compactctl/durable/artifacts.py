@@ -79,7 +79,7 @@ class ArtifactStore:
         return f"artifact:{self.session}:{name}:{digest[:12]}"
 
     def _folder(self) -> int:
-        """Open the folder, step by step and through no link below the root; make what is missing."""
+        """Open the folder step by step, through no link below the root; make what is missing."""
         Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for name in (self.session, "tool-results"):
