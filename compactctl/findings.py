@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _LISTED = 20
 """Findings of one rule that are listed for a file; ``-v`` lists all."""
 
+_WIDEST = 100
+"""Characters of an id that are shown to people: it may be anything."""
+
 
 class Finding(msgspec.Struct, frozen=True):
     """One finding, as ``validate --json`` prints it (CONTRACT §11)."""
@@ -63,7 +66,7 @@ def _in_view(transcript: Transcript, profile: str, *, sendable: bool) -> Iterato
 
 
 def _in_lines(transcript: Transcript, profile: str, *, sendable: bool) -> Iterator[Finding]:
-    faults = [*transcript.faults, *structure.find(transcript), *hollow.find(transcript)]
+    faults = [*transcript.faults, *structure.find(transcript), *hollow.find(transcript, profile)]
     starts = _starts(transcript) if any(fault.at is not None for fault in faults) else []
     for fault in faults:
         rule = BY_ID[fault.rule]
@@ -118,7 +121,7 @@ def listing(every: Sequence[Finding], *, all_of_them: bool) -> Iterator[str]:
     for finding in every:
         listed[finding.rule] += 1
         if all_of_them or listed[finding.rule] <= _LISTED:
-            call = f" {finding.call_id}" if finding.call_id else ""
+            call = f" {finding.call_id[:_WIDEST]}" if finding.call_id else ""
             where = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
             what = f"{finding.severity} {finding.rule}{call}: {finding.text}; {finding.mend}"
             yield f"{where}: {what}"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_WIDEST = 200
+"""Characters of a JSON path that are shown: its keys may be anything."""
+
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """The bytes of one record with its line end, and the number of its line (from 1)."""
@@ -160,7 +163,7 @@ def _oddities(raw: bytes, number: int, values: list[Any]) -> Iterator[Fault]:
     for value in values if b"\\u" in raw else ():
         path = _surrogate_path(value)
         if path is not None:
-            yield Fault("FILE-09", number, f"at {path}")
+            yield Fault("FILE-09", number, f"at {path[:_WIDEST]}")
 
 
 def _surrogate_path(value: Any, path: str = "$") -> str | None:

@@ -15,9 +15,9 @@ from compactctl.layer import Action, Change, View
 from compactctl.model import MADE, Message, characters
 from compactctl.protocol.check import Problem, breaks_pairs, problems
 from compactctl.protocol.rules import BY_ID
-from compactctl.rewrite import Written, account, rewrite
+from compactctl.rewrite import Written, account, rewrite, write
 from compactctl.tokens import Counter, count_view
-from compactctl.transcript import Transcript, parse
+from compactctl.transcript import Transcript
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
@@ -199,8 +199,7 @@ def _take(
     same = Step(name, before, before, many, many, (), change.note, None)
     if first is None:
         return state, same
-    written = rewrite(transcript, change.messages, change.mark)
-    new = parse(written.lines(), transcript.name, transcript.format)
+    written, new = write(transcript, change.messages, change.mark)
     refuse_broken(new)
     after = count_view(counter, new.messages)
     if after > before:

@@ -9,55 +9,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from compactctl import jsonio, links
 from compactctl.links import Made
 from compactctl.model import MADE, Block, Message
+from compactctl.transcript import Transcript, parse
+from compactctl.written import Written, account, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from compactctl.lines import Entry
-    from compactctl.transcript import Transcript
+__all__ = ["Written", "account", "emit", "rewrite", "write"]
 
 
-class Written(msgspec.Struct, frozen=True):
-    """The new lines, and what became of the old ones (counted by line, not by entry).
+def write(
+    transcript: Transcript, messages: Sequence[Message], mark: dict[str, Any] | None = None
+) -> tuple[Written, Transcript]:
+    """Rewrite and read back: (the lines, what they say).
 
-    A chunk is an entry with its line end; ``origins`` gives the index of the old entry that each
-    of them was, ``MADE`` for a new one.
+    What was not in the view before does not come into it by what goes, a branch that was given
+    up in favour of one that went, say: it goes too.
     """
-
-    chunks: list[bytes]
-    origins: list[int]
-    kept: int
-    changed: int
-    dropped: int
-    added: int
-
-    def lines(self) -> list[bytes]:
-        """Give whole lines; a chunk without a line end shares its line with the next."""
-        found: list[bytes] = []
-        begun = False
-        for chunk in self.chunks:
-            if begun:
-                found[-1] += chunk
-            else:
-                found.append(chunk)
-            begun = not chunk.endswith(b"\n")
-        return found
+    view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
+    without: set[int] = set()
+    while True:
+        written = rewrite(transcript, messages, mark, without)
+        new = parse(written.lines(), transcript.name, transcript.format)
+        back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
+        if not back:
+            return written, new
+        without |= back
 
 
 def rewrite(
-    transcript: Transcript, messages: Sequence[Message], mark: dict[str, Any] | None = None
+    transcript: Transcript,
+    messages: Sequence[Message],
+    mark: dict[str, Any] | None = None,
+    without: Collection[int] = (),
 ) -> Written:
     """Give the lines of ``transcript`` with ``messages`` as their view.
 
-    ``mark`` is a record to put in front of the first thing that was made.
+    ``mark`` is a record to put in front of the first thing that was made; ``without`` are entries
+    outside the view that go as well.
     """
     plan = _Plan(transcript, messages)
-    changed: dict[int, bytes | None] = {}
+    changed: dict[int, bytes | None] = dict.fromkeys(without)
     for index, old in _blocks_by_entry(transcript.messages).items():
         new = plan.blocks.get(index, [])
         if len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
@@ -186,78 +181,3 @@ def _record(transcript: Transcript, index: int) -> dict[str, Any]:
     record = jsonio.parse(transcript.entries[index].raw)
     assert isinstance(record, dict)
     return record
-
-
-def emit(
-    entries: Sequence[Entry],
-    changed: dict[int, bytes | None],
-    created: list[tuple[int, bytes]],
-) -> tuple[list[bytes], list[int]]:
-    """Put the entries together: (chunks, where each is from)."""
-    paper = _Paper(entries)
-    waiting = created[::-1]
-    for index, entry in enumerate(entries):
-        while waiting and waiting[-1][0] <= index:
-            paper.add(waiting.pop()[1] + paper.newline, MADE, 0)
-        if index not in changed:
-            paper.add(entry.raw, index, entry.line)
-        elif (new := changed[index]) is None:
-            paper.drop(entry)
-        else:
-            paper.add(new + _line_end(entry.raw), index, entry.line)
-    for _, line in reversed(waiting):
-        paper.add(line + paper.newline, MADE, 0)
-    return paper.chunks, paper.origins
-
-
-class _Paper:
-    """Takes chunks; a line ends where another begins, and with the line end that it had."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.chunks: list[bytes] = []
-        self.origins: list[int] = []
-        self.newline = next(filter(None, (_line_end(entry.raw) for entry in entries)), b"\n")
-        self._line = 0
-
-    def add(self, raw: bytes, origin: int, line: int) -> None:
-        if (line == 0 or line != self._line) and self.chunks:
-            self._end(self.newline)
-        self.chunks.append(raw)
-        self.origins.append(origin)
-        self._line = line
-
-    def drop(self, entry: Entry) -> None:
-        """Leave out an entry; what else stands on its line keeps the line end."""
-        if entry.line == self._line:
-            self._end(_line_end(entry.raw))
-
-    def _end(self, newline: bytes) -> None:
-        if not self.chunks[-1].endswith(b"\n"):
-            self.chunks[-1] += newline
-
-
-def _line_end(raw: bytes) -> bytes:
-    if raw.endswith(b"\r\n"):
-        return b"\r\n"
-    return b"\n" if raw.endswith(b"\n") else b""
-
-
-def account(entries: Sequence[Entry], chunks: list[bytes], origins: list[int]) -> Written:
-    """Count what became of the lines of ``entries``; a line end alone is no change."""
-    now = dict(zip(origins, chunks, strict=True))
-    touched: set[int] = set()
-    alive: set[int] = set()
-    for index, entry in enumerate(entries):
-        new = now.get(index)
-        if new is not None:
-            alive.add(entry.line)
-        if new is None or (new is not entry.raw and _bare(new) != _bare(entry.raw)):
-            touched.add(entry.line)
-    dropped = len(touched - alive)
-    kept = entries[-1].line - len(touched)
-    added = origins.count(MADE)
-    return Written(chunks, origins, kept, len(touched) - dropped, dropped, added)
-
-
-def _bare(raw: bytes) -> bytes:
-    return raw.rstrip(b"\r\n")

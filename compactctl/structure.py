@@ -6,6 +6,7 @@ A format says what there is to check: ``LINK`` (ids and parents), and where it h
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -38,23 +39,36 @@ class Tags:
 
 
 def _read(transcript: Transcript) -> list[Any]:
-    """Decode the four members, by the names that the format gives them, and nothing else."""
+    """Decode the four members of each entry and nothing else."""
     module = transcript.format
     own, parent = module.LINK or (None, None)
-    names = {"own": own, "parent": parent, "type": "type"}
-    names["number"] = getattr(module, "SEQUENCE", None)
-    there = {key: name for key, name in names.items() if name}
-    fields = [(key, (int if key == "number" else str) | None, None) for key in there]
-    missing = {key: None for key in names if key not in there}
-    tags = msgspec.defstruct("Tags", fields, namespace=missing, rename=there, gc=False)
-    decode = msgspec.json.Decoder(tags).decode
+    decode = _decoder(own, parent, getattr(module, "SEQUENCE", None))
     every: list[Any] = []
     for entry in transcript.entries:
         try:
             every.append(decode(entry.raw))
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            every.append(loosen(jsonio.object_or_none(entry.raw) or {}, decode)[0])
+            every.append(_read_odd(entry.raw, decode))
     return every
+
+
+def _read_odd(raw: bytes, decode: Callable[[bytes], Any]) -> Any:
+    try:
+        value = jsonio.without_surrogates(jsonio.object_or_none(raw) or {})
+    except RecursionError:
+        value = {}
+    return loosen(value, decode)[0]
+
+
+@functools.cache
+def _decoder(own: str | None, parent: str | None, number: str | None) -> Callable[[bytes], Any]:
+    """Make the reader of the members by the names that a format gives them; None: it has none."""
+    names = {"own": own, "parent": parent, "type": "type", "number": number}
+    there = {key: name for key, name in names.items() if name}
+    fields = [(key, (int if key == "number" else str) | None, None) for key in there]
+    missing = {key: None for key in names if key not in there}
+    tags = msgspec.defstruct("Tags", fields, namespace=missing, rename=there, gc=False)
+    return msgspec.json.Decoder(tags).decode
 
 
 def find(transcript: Transcript) -> Iterator[Fault]:
@@ -91,9 +105,16 @@ def _duplicates(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
         if not same:
             if own not in parsed:
                 parsed[own] = jsonio.object_or_none(old.raw)
-            same = parsed[own] == jsonio.object_or_none(new.raw)
+            same = _is_equal(parsed[own], jsonio.object_or_none(new.raw))
         what = "a copy of" if same else "not the same as"
         yield Fault("FILE-11", new.line, f"{what} line {old.line}")
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False
 
 
 def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
@@ -102,9 +123,10 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     messages = transcript.messages
     chains.tie(_kept_by_a_boundary(transcript, tags, chains.places))
     end = chains.end(_shown(transcript))
+    follows = getattr(transcript.format, "FOLLOWS_LINKS", False)
     if end == NOWHERE:
         lost = 0
-    elif getattr(transcript.format, "FOLLOWS_LINKS", False):
+    elif follows:
         lost = chains.lost_entries(messages, end, tags.types)
     else:
         lost = chains.lost(messages, end)
@@ -113,7 +135,7 @@ def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
         raised = lost > 0 and index == end
         line = transcript.entries[index].line
         yield Fault(rule, line, loses if raised else "", raised=raised)
-    if lost and end not in chains.broken:
+    if lost and end not in chains.broken and not follows:  # where it does, roots are branches
         yield Fault("FILE-18", transcript.entries[end].line, loses)
 
 
@@ -148,13 +170,11 @@ def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     if is_prompt is None:
         return
     said = {tags.types[entry] for entry in _shown(transcript)}
-    places = zip(tags.parents, tags.types, tags.ids, range(len(tags.ids)), strict=True)
-    children = [place for place in places if place[0] is not None and place[1] in said]
-    several = _repeated([place[:2] for place in children])
-    siblings: dict[Any, dict[str | None, int]] = {key: {} for key in several}
-    for parent, kind, own, index in children if several else ():
-        if (parent, kind) in siblings:
-            siblings[parent, kind][own] = index  # by its id: a copy is no child of its own
+    forks = {(kind, parent) for kind in said for parent in _repeated(tags, kind)}
+    siblings: dict[Any, dict[str | None, int]] = {fork: {} for fork in forks}
+    for index, child in enumerate(zip(tags.types, tags.parents, strict=True) if forks else ()):
+        if child in siblings:
+            siblings[child][tags.ids[index]] = index  # by its id: a copy is no child of its own
     decode = msgspec.json.Decoder(transcript.format.Record).decode
     for group in siblings.values():
         prompts = [i for i in group.values() if _is(is_prompt, transcript, i, decode)]
@@ -164,11 +184,12 @@ def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
             yield Fault("FILE-14", lines[-1], f"lines {where}")
 
 
-def _repeated(keys: list[Any]) -> set[Any]:
-    """Give what a list holds more than once."""
-    if len(set(keys)) == len(keys):
+def _repeated(tags: Tags, kind: str | None) -> set[str]:
+    """Give the parents of several entries of one type."""
+    parents = [p for p, t in zip(tags.parents, tags.types, strict=True) if t == kind and p]
+    if len(set(parents)) == len(parents):
         return set()
-    return {key for key, many in Counter(keys).items() if many > 1}
+    return {parent for parent, many in Counter(parents).items() if many > 1}
 
 
 def _shown(transcript: Transcript) -> set[int]:

@@ -256,7 +256,7 @@ SMALL = {
         "head": (0, 1, 3),
         "max_messages": (4, 7),
         "keep_results": (0, 1, 3),
-        "marker": (True, True, False),
+        "no_marker": (False, False, True),
     },
     "summarize": {
         "summarizer": ("template",),
@@ -272,9 +272,9 @@ chains = st.permutations(layers.ORDER).flatmap(
 
 
 @st.composite
-def options(draw, names=layers.ORDER):
-    """Options of each layer."""
-    return {
+def options(draw, names=layers.ORDER, *, room=False):
+    """Options of each layer; ``room`` leaves some for a pointer in the note of a cut."""
+    given = {
         name: {
             key: draw(st.sampled_from(values))
             for key, values in SMALL[name].items()
@@ -282,3 +282,6 @@ def options(draw, names=layers.ORDER):
         }
         for name in names
     }
+    if room and "truncate" in given:
+        given["truncate"] |= {"max_tokens": 170, "batch_tokens": None}
+    return given

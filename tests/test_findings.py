@@ -115,7 +115,7 @@ DAMAGE = {
     "comment": ("FILE-06", lambda w: [b"// made by hand\n", *w]),
     "Latin-1": ("FILE-07", lambda w: [*w, b'{"type":"x","cost":"5 \xa3"}\n']),
     "NaN": ("FILE-08", lambda w: [*w, b'{"type":"x","cost":NaN}\n']),
-    "surrogate": ("FILE-09", lambda w: [*w[:-1], w[-1].replace(b'"', b'"x":"\\ud83d","', 1)]),
+    "surrogate": ("FILE-09", lambda w: [w[0], w[1].replace(b'"', b'"x":"\\ud83d","', 1), *w[2:]]),
     "array": ("FILE-10", lambda w: [*w, b"[1]\n"]),
 }
 
@@ -188,6 +188,14 @@ def test_a_second_entry_of_one_id_is_told_from_a_copy():
         "not the same as line 12)",
         "a copy of line 12)",
     ]
+
+
+def test_entries_of_one_id_may_be_nested_deeply():
+    made = session()
+    deep = b"[" * 800 + b"]" * 800
+    last = made.lines()[-1]
+    again = [last.replace(b'"cwd"', b'"x":%s,"%s":1,"cwd"' % (deep, key)) for key in (b"a", b"b")]
+    assert told([*made.lines()[:-1], *again]) == [("FILE-11", 13)]
 
 
 @given(at=st.integers(1, 11))

@@ -52,7 +52,7 @@ def test_a_result_that_names_its_file_is_a_full_read():
     ("answer", "stop", "sure"),
     [
         ("short", END, END),
-        ("", END, END),
+        ("", END, 1),
         (NUMBERED, 2001, 2001),
         ("     1→a\n     2→b\n[12 more lines]", 3, 3),
         ("a\nb\n(output truncated)", END, 1),

@@ -162,6 +162,22 @@ def test_quiet_says_only_what_fails(run, file):
     assert run(file(OPEN), "-q", "--strict")[2].count("TAIL-01") == 1
 
 
+def test_a_file_name_that_is_no_text_is_no_trouble(run, tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.jsonl"
+    with open(path, "wb") as file:  # noqa: PTH123 (bytes are no path object)
+        file.write(INVALID)
+    code, out, err = run(os.fsdecode(path), "--json")
+    assert code == 1
+    assert json.loads(out)["file"] == os.fsdecode(path)
+    assert "\\udcff.jsonl" in err
+
+
+def test_a_long_id_is_cut_for_people(run, file):
+    path = file(lines(USER, call("x" * 5000), USER))
+    assert len(run(path)[2]) < 1000
+    assert json.loads(run(path, "--json")[1])["call_id"] == "x" * 5000
+
+
 # --- many files
 
 

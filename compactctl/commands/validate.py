@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
 import os
 from collections import Counter
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 import typer
 
-from compactctl import files, findings, report, transcript
+from compactctl import files, findings, jsonio, report, transcript
 from compactctl.commands.common import (
     DRY_RUN,
     Clock,
@@ -166,10 +168,11 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
     """Validate one file; give its exit code and count its findings by severity."""
     clock = Clock()
     check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
-    lines = files.read_lines(name)
-    found = transcript.load(lines, name, options.format)
-    profile = options.profile or found.format.PROFILE
-    every = findings.find(found, profile, sendable=options.sendable)
+    with _without_collector():
+        lines = files.read_lines(name)
+        found = transcript.load(lines, name, options.format)
+        profile = options.profile or found.format.PROFILE
+        every = findings.find(found, profile, sendable=options.sendable)
     fails = {"error", "warning"} if options.strict else {"error"}
     failed = any(finding.severity in fails for finding in every)
     if options.report:
@@ -178,7 +181,7 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
         options.only_check or failed or files.write(lines, options.output, name, in_place=False)
     )
     if options.json:
-        files.write_standard(msgspec.json.encode(finding) + b"\n" for finding in every)
+        files.write_standard(jsonio.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
     if not options.quiet:
         report.say(findings.verdict(found, every, profile, failed=failed))
     if not options.json:
@@ -189,6 +192,16 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
         report.say(DRY_RUN)
     seen.update(finding.severity for finding in every)
     return int(failed)
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Spare the collector its walks: no cycles are made here, and they take a fifth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _append(found: Transcript, every: Sequence[Finding], options: _Options, clock: Clock) -> None:

@@ -25,8 +25,6 @@ _STATUS = re.compile(
     r"(?:Process exited with code|Exit code:)[ ]*(-?\d+)"
 )
 """The header that Codex puts before the output of a command, up to the exit status."""
-_LAST_STATUS = re.compile(r"\n(?:Process exited with code|Exit code:)[ ]*(-?\d+)\s*\Z")
-"""The same said in the last line, as other harnesses do."""
 _TELLING = re.compile(r'"(?:error|is_error|exit_code)"')
 
 
@@ -128,7 +126,7 @@ def failed(text: str) -> bool:
     if text.startswith("{"):
         given = load(text) if _TELLING.search(text) else {}
         return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
-    found = _STATUS.match(text) or _LAST_STATUS.search(text[-100:])
+    found = _STATUS.match(text)
     return text == NO_RESULT or (found is not None and int(found[1]) != 0)
 
 

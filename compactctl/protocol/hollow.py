@@ -48,7 +48,7 @@ RULES = (
 )
 
 
-def find(transcript: Transcript) -> Iterator[Fault]:
+def find(transcript: Transcript, profile: str) -> Iterator[Fault]:
     """Look at the lines of the view that made no block, and count what is to be cached."""
     module = transcript.format
     if not (module.ONE_LINE_A_MESSAGE or module.PROFILE == "openai-chat"):
@@ -62,7 +62,8 @@ def find(transcript: Transcript) -> Iterator[Fault]:
             rule = _hollow(jsonio.object_or_none(entry.raw) or {}, final=index > last)
             if rule:
                 yield Fault(rule, entry.line, "")
-    yield from _cached(transcript, sorted(shown))
+    if profile in ANTHROPIC:
+        yield from _cached(transcript, sorted(shown))
 
 
 def _hollow(record: dict[str, Any], *, final: bool) -> str:
