@@ -10,7 +10,7 @@ from builders import assistant, call, ids, lines, load, reading, result, roles, 
 
 from compactctl import formats
 from compactctl.model import MADE, Block, Message
-from compactctl.rewrite import rewrite
+from compactctl.rewrite import rewrite, write
 
 SAID = [user("go"), *reading("a", "one"), *reading("b", "two"), assistant("done"), user("thanks")]
 ODD = b'{ "role" : "user", "content":"\\u00e9" , "n": 1.0e5, "n": 12345678901234567890123 }\r\n'
@@ -255,3 +255,32 @@ def test_a_made_block_with_a_lone_surrogate_can_be_written():
     found = load(lines(user("go")), "messages")
     new = rewrite(found, [*found.messages, Message("assistant", (Block("text", "\ud83d"),))])
     assert json.loads(new.chunks[-1])["content"] == "\ud83d"
+
+
+def test_in_pi_an_entry_written_twice_goes_twice():
+    found = load([*PI[:2], PI[1], PI[2], PI[3]], "pi")
+    left = [m for m in found.messages if "kept one" not in texts([m])]
+    written, again = write(found, left)
+    assert texts(again.messages) == ["forgotten", "kept two", "kept three"]
+    assert written.dropped == 2
+
+
+def rewound(own, parent, role, words):
+    message = {"role": role, "content": words, "id": own}
+    record = {"parentUuid": parent, "uuid": own, "sessionId": "s", "type": role}
+    return json.dumps(record | {"message": message}).encode() + b"\n"
+
+
+def test_a_branch_that_was_given_up_does_not_come_back_when_the_other_goes():
+    said = [
+        rewound("u1", None, "user", "go"),
+        rewound("a1", "u1", "assistant", "yes"),
+        rewound("u2", "a1", "user", "wrong"),
+        rewound("a2", "u2", "assistant", "wrong too"),
+        rewound("u3", "a1", "user", "right"),
+        rewound("a3", "u3", "assistant", "right too"),
+    ]
+    found = load(said, "claude-code")
+    assert texts(found.messages) == ["go", "yes", "right", "right too"]
+    left = [m for m in found.messages if texts([m]) != ["right"]]
+    assert texts(write(found, left)[1].messages) == ["go", "yes", "right too"]

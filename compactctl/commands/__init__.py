@@ -11,7 +11,17 @@ from compactctl import layers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NAMES = ("validate", "repair", *layers.ORDER, "resolve", "render", "compact", "restore", "stats", "formats")
+NAMES = (
+    "validate",
+    "repair",
+    *layers.ORDER,
+    "resolve",
+    "render",
+    "compact",
+    "restore",
+    "stats",
+    "formats",
+)
 
 _EXAMPLE = re.compile(r"^( *)Example:\n\n(?! *\x08)", re.MULTILINE)
 

@@ -48,7 +48,7 @@ RULES = (
 )
 
 
-def find(transcript: Transcript, profile: str) -> Iterator[Fault]:
+def find(transcript: Transcript, profile: str = "anthropic") -> Iterator[Fault]:
     """Look at the lines of the view that made no block, and count what is to be cached."""
     module = transcript.format
     if not (module.ONE_LINE_A_MESSAGE or module.PROFILE == "openai-chat"):
