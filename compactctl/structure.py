@@ -35,19 +35,21 @@ def find(transcript: Transcript) -> Iterator[Fault]:
         return
     tags = Tags(transcript)
     if module.LINK:
-        yield from _duplicates(transcript, tags)
-        yield from _chains(transcript, tags)
-        yield from _rewinds(transcript, tags)
-    if known:
+        chains = Chains(tags.ids, tags.parents)
+        shown = {block.entry for message in transcript.messages for block in message.blocks}
+        if len(chains.places) < len(tags.ids) - tags.ids.count(None):
+            yield from _duplicates(transcript, tags)
+        yield from _chains(transcript, tags, chains, shown)
+        yield from _rewinds(transcript, tags, {tags.types[index] for index in shown})
+    if known and not known.issuperset(tags.types):
         yield from _unknown(transcript, tags, known)
-    yield from _gaps(transcript, tags)
+    if hasattr(module, "SEQUENCE"):
+        yield from _gaps(transcript, tags)
 
 
 def _duplicates(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
     """Find entries with an id that an earlier one has; a copy is told from another entry."""
     entries = transcript.entries
-    if len({*tags.ids} - {None}) == len(tags.ids) - tags.ids.count(None):
-        return
     first: dict[str, int] = {}
     parsed: dict[str, Any] = {}
     for index, own in enumerate(tags.ids):
@@ -73,14 +75,13 @@ def _is_equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _chains(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+def _chains(transcript: Transcript, tags: Tags, chains: Chains, shown: set[int]) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
-    chains = Chains(tags.ids, tags.parents)
     messages = transcript.messages
     chains.tie(_kept_by_a_boundary(transcript, tags, chains.places))
-    end = chains.end(_shown(transcript))
+    end = chains.end(shown)
     follows = getattr(transcript.format, "FOLLOWS_LINKS", False)
-    if end == NOWHERE:
+    if end == NOWHERE or (chains.joined(shown, end) and not follows):
         lost = 0
     elif follows:
         lost = chains.lost_entries(messages, end, tags.types)
@@ -120,12 +121,11 @@ def _strings(value: Any) -> Iterator[str]:
             waiting.extend(item.values() if isinstance(item, dict) else item)
 
 
-def _rewinds(transcript: Transcript, tags: Tags) -> Iterator[Fault]:
+def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Iterator[Fault]:
     """Find prompts under one parent; other forks are technical (parallel results, progress)."""
     is_prompt = getattr(transcript.format, "is_prompt", None)
     if is_prompt is None:
         return
-    said = {tags.types[entry] for entry in _shown(transcript)}
     forks = {(kind, parent) for kind in said for parent in _repeated(tags, kind)}
     siblings: dict[Any, dict[str | None, int]] = {fork: {} for fork in forks}
     for index, child in enumerate(zip(tags.types, tags.parents, strict=True) if forks else ()):
@@ -146,11 +146,6 @@ def _repeated(tags: Tags, kind: str | None) -> set[str]:
     if len(set(parents)) == len(parents):
         return set()
     return {parent for parent, many in Counter(parents).items() if many > 1}
-
-
-def _shown(transcript: Transcript) -> set[int]:
-    """Give the entries that the view was read from."""
-    return {block.entry for message in transcript.messages for block in message.blocks}
 
 
 def _is(

@@ -113,6 +113,8 @@ def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
     whole = head
     while 0 < whole < len(messages) and _holds_calls(messages[whole - 1]):
         whole += 1
+    while not marker and whole and messages[whole - 1].role == "assistant":
+        whole -= 1  # without a placeholder behind it the next answer would follow it
     pinned = pins.first_request(messages) | pins.always(messages)
     least = len(messages) - (most - whole) + 1
     starts = [turn for turn in turns(messages) if turn.assistant > whole]

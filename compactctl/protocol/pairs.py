@@ -41,19 +41,26 @@ def pair(messages: Sequence[Message]) -> Pairing:
     """Match results to calls: the newest open call of the same id comes first."""
     interactions: list[Interaction] = []
     orphans: list[Place] = []
-    waiting: dict[str | None, list[Interaction]] = {}
+    waiting: dict[str | None, Interaction] = {}
+    older: dict[str | None, list[Interaction]] = {}  # open calls behind the newest of their id
     for position, message in enumerate(messages):
         for at, block in enumerate(message.blocks):
-            if block.kind == "call":
+            kind = block.kind
+            if kind == "call":
                 new = Interaction(Place(position, at))
                 interactions.append(new)
-                waiting.setdefault(block.call_id, []).append(new)
-            elif block.kind == "result":
-                calls = waiting.get(block.call_id)
-                if calls:
-                    calls.pop().result = Place(position, at)
-                else:
+                before = waiting.get(block.call_id)
+                if before is not None:
+                    older.setdefault(block.call_id, []).append(before)
+                waiting[block.call_id] = new
+            elif kind == "result":
+                call = waiting.pop(block.call_id, None)
+                if call is None:
                     orphans.append(Place(position, at))
+                    continue
+                call.result = Place(position, at)
+                if older and older.get(block.call_id):
+                    waiting[block.call_id] = older[block.call_id].pop()
     return Pairing(interactions, orphans)
 
 

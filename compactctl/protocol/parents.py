@@ -71,11 +71,12 @@ class Chains:
         """Take the chains of these entries for one: a harness ties them together itself."""
         self._tied.update(self._tops[at] for at in entries)
 
+    def joined(self, shown: set[int], end: int) -> bool:
+        """Say whether every entry of the view hangs on the walk that ends at ``end``."""
+        return {self._tops[at] for at in shown} <= {end}
+
     def lost(self, messages: Sequence[Message], end: int) -> int:
         """Count the messages of the view that a walk which ends at ``end`` does not reach."""
-        tops = {self._tops[block.entry] for message in messages for block in message.blocks}
-        if tops <= {end}:
-            return 0
         called: set[str | None] = set()
         lost = 0
         for message in messages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,10 +23,10 @@ class Tags:
     def __init__(self, transcript: Transcript) -> None:
         """Read them in one pass that skips all else."""
         every = _read(transcript)
-        self.ids: list[str | None] = [tags.own for tags in every]
-        self.parents: list[str | None] = [tags.parent for tags in every]
-        self.types: list[str | None] = [tags.type for tags in every]
-        self.numbers: list[int | None] = [tags.number for tags in every]
+        self.ids: list[str | None] = list(map(attrgetter("own"), every))
+        self.parents: list[str | None] = list(map(attrgetter("parent"), every))
+        self.types: list[str | None] = list(map(attrgetter("type"), every))
+        self.numbers: list[int | None] = list(map(attrgetter("number"), every))
 
 
 def _read(transcript: Transcript) -> list[Any]:
@@ -33,16 +34,18 @@ def _read(transcript: Transcript) -> list[Any]:
     module = transcript.format
     own, parent = module.LINK or (None, None)
     decode = _decoder(own, parent, getattr(module, "SEQUENCE", None))
-    every: list[Any] = []
-    for entry in transcript.entries:
-        try:
-            every.append(decode(entry.raw))
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            every.append(_read_odd(entry.raw, decode))
-    return every
+    lines = [entry.raw for entry in transcript.entries]
+    try:
+        return list(map(decode, lines))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return [_read_odd(raw, decode) for raw in lines]
 
 
 def _read_odd(raw: bytes, decode: Callable[[bytes], Any]) -> Any:
+    try:
+        return decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        pass
     try:
         value = jsonio.without_surrogates(jsonio.object_or_none(raw) or {})
     except RecursionError:

@@ -228,3 +228,11 @@ def test_a_part_that_went_is_said_too():
     mixed = [assistant("words", read("r", "/w/CLAUDE.md")), user(result("r", "Use tabs."))]
     (mark,) = marks(pruned(user("go"), *mixed, *talk("z"), keep_turns=1))
     assert mark.messages == 1
+
+
+@pytest.mark.parametrize("head", range(6))
+def test_roles_go_on_alternating_where_the_middle_goes_without_a_marker(head):
+    found = view(*talk(*"abcdef"), user("g"), *talk_of_tools(4))
+    left = prune(found, mode="snip", head=head, max_messages=8, no_marker=True).messages
+    assert "uu" not in roles(left)
+    assert "aa" not in roles(left)
