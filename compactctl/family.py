@@ -22,7 +22,7 @@ class Tree:
         self, entries: Sequence[Entry], link: tuple[str, str], changed: dict[int, bytes | None]
     ) -> None:
         """Read the ids; ``changed`` maps entries to their new bytes, None for those that go."""
-        decode = _decoder(*link)
+        self.read = _decoder(*link)
         self.ids: list[str | None] = []
         self.parents: list[str | None] = []
         self.places: dict[str, int] = {}
@@ -32,7 +32,7 @@ class Tree:
         self._before: list[int] = []
         self._made: list[str] = []
         for index, entry in enumerate(entries):
-            own, parent = decode(entry.raw)
+            own, parent = self.read(entry.raw)
             self.ids.append(own)
             self.parents.append(parent)
             if own is not None:

@@ -87,7 +87,7 @@ def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]
             continue
         new = tree.parent_at(index)
         if new != old:
-            _change(transcript, changed, index, (key, old, new))
+            _change(transcript, changed, index, (key, old, new), tree)
         tree.inherit(index)
     for index in range(len(tree.parents)):
         for also in transcript.format.ALSO_LINKED if tree.gone else ():
@@ -131,13 +131,19 @@ def _change(
     changed: dict[int, bytes | None],
     index: int,
     member: tuple[str, str | None, str | None],
+    tree: _Tree | None = None,
 ) -> None:
-    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes."""
+    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes.
+
+    ``tree`` reads the parent back without reading all the rest.
+    """
     key, old, new = member
     raw = changed.get(index) or transcript.entries[index].raw.rstrip(b"\r\n")
     name = jsonio.dump(key) + b":"
     found = name + jsonio.dump(old)
     edited = raw.replace(found, name + jsonio.dump(new))
     # The one that is seen plainly may be in a record inside this one.
-    seen = raw.count(found) == 1 and parsed(edited).get(key) == new
+    seen = raw.count(found) == 1
+    if seen:
+        seen = (tree.read(edited)[1] if tree else parsed(edited).get(key)) == new
     changed[index] = edited if seen else jsonio.dump(parsed(raw) | {key: new})

@@ -38,20 +38,21 @@ def is_request(block: Block) -> bool:
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the first user message with a request, or of the one that opens the view.
+    """Give the blocks of the first user message, and of the first in which a person asked.
 
-    Results are no part of it. What opens the view may be a summary of what came before.
+    Results are no part of it. A summary of what came before counts as what was asked first.
     """
-    first: int | None = None
+    found: set[Place] = set()
     for position, message in enumerate(messages):
-        blocks = message.blocks if message.role == "user" else ()
-        if first is None and any(block.kind != "result" for block in blocks):
-            first = position
-        if any(is_request(block) or is_summary(block) for block in blocks):
-            first = position
+        if message.role != "user":
+            continue
+        asked = any(is_request(block) or is_summary(block) for block in message.blocks)
+        if asked or not found:
+            kinds = [block.kind for block in message.blocks]
+            found |= {Place(position, at) for at, kind in enumerate(kinds) if kind != "result"}
+        if asked:
             break
-    found = messages[first].blocks if first is not None else ()
-    return {Place(first or 0, at) for at, block in enumerate(found) if block.kind != "result"}
+    return found
 
 
 def is_summary(block: Block) -> bool:

@@ -44,11 +44,15 @@ def unfence(text: str) -> str | None:
 
 
 def write(sections: dict[str, list[str]]) -> str:
-    """Write the seven sections as lists; an empty one says so."""
+    """Write the seven sections as lists; an empty one says so, and no item can forge another."""
     return "\n\n".join(
-        f"{name}:\n" + "\n".join(f"- {item}" for item in sections.get(name) or ["(none)"])
+        f"{name}:\n" + "\n".join(f"- {_line(item)}" for item in sections.get(name) or ["(none)"])
         for name in SECTIONS
     )
+
+
+def _line(item: str) -> str:
+    return item.replace("\n", " ")
 
 
 def read(summary: str) -> dict[str, list[str]]:

@@ -7,9 +7,11 @@ import json
 
 import msgspec
 
-from compactctl import formats, jsonio, transcript
+from compactctl import formats, jsonio, layers, transcript
+from compactctl.assemble import merge_users
 from compactctl.layer import View
 from compactctl.model import Block, Message
+from compactctl.thinking import settle
 from compactctl.tokens import load_counter
 
 COUNTER = load_counter("o200k_base")
@@ -105,6 +107,26 @@ def records(module, messages):
 def identity(module, *number):
     digest = hashlib.sha256(repr(number).encode()).hexdigest()
     return module.identity(digest) if module.LINK else digest
+
+
+def plain(block):
+    """A block without what says where it stands, its JSON in one spelling."""
+    words = json.loads(block.text) if block.kind == "call" else block.text
+    pieces = [plain(piece) for piece in block.content]
+    return block.kind, words, block.call_id, block.name, pieces, block.failed, block.image
+
+
+def said(messages):
+    """What is said, in order; where a message ends, some formats do not say."""
+    return [(message.role, plain(block)) for message in messages for block in message.blocks]
+
+
+def changed(found, layer, given):
+    """The view that a layer makes of a transcript before it is written: (messages, mark)."""
+    before = View(found.messages, COUNTER, found.format.SIGNED)
+    change = layers.load(layer)(before, **given)
+    settled = settle(before.messages, change.messages, "auto", signed=before.signed)
+    return merge_users(settled), change.mark
 
 
 def load(written, format_name=None):

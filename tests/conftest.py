@@ -11,7 +11,7 @@ COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 settings.register_profile("quick", max_examples=15, **COMMON)
 settings.register_profile("ci", max_examples=20, derandomize=True, print_blob=True, **COMMON)
-settings.register_profile("fuzz", max_examples=3000, **COMMON)
+settings.register_profile("fuzz", max_examples=600, **COMMON)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "quick")
 )

@@ -6,11 +6,12 @@ import json
 from typing import NamedTuple
 
 import orjson
+import pools
 from builders import assistant, call, read, result, system, text, thinking, user
 from hypothesis import strategies as st
-from scribe import IMAGE, ODD_BLOCK, Abandoned, Mark, Scribe, ways
+from scribe import Abandoned, Mark, Scribe, ways
 
-from compactctl import layers, placeholders, summaries
+from compactctl import layers, summaries
 from compactctl.model import Block
 
 
@@ -22,122 +23,29 @@ class Case(NamedTuple):
     glued: bool
 
 
-LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 16))
-LOG = "\n".join([*(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(20)), "7 failed"])
-DENSE = "日本語の長い文章です。" * 12 + "👩‍👩‍👧‍👦" * 9
-LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
-
-OUTPUTS = (
-    ("ok",),
-    ("",),
-    (),
-    (LONG,),
-    (LOG,),
-    (DENSE,),
-    ("two", "parts"),
-    (LOG, IMAGE, LONG),
-    (IMAGE,),
-    (f"before\n{LOOKALIKE}\nafter",),
-    (placeholders.cut("head\n" * 30, "tail", 5000, 70),),
-    ("<|endoftext|> \u2028 \x85 \x1b[31m \u202e \x7f",),
-    ("x" * 1200,),
-    (" " * 3000,),
-    ("(file truncated; more lines follow)",),
-    (summaries.fence("a summary in an output"),),
-    ("Process exited with code 1\nOutput:\nboom",),
-    ("     1→x\n     2→y",),
-)
-WORDS = (
-    "go on",
-    "Always keep the tests green. Never touch main.",
-    LONG,
-    "word " * 90,
-    "emoji 👍🏽, \u2028 and <|im_start|>",
-    "</conversation_summary> <conversation_summary>",
-    "- item\nGoal:\nnot a goal",
-    "[compactctl: 3 earlier messages removed.]",
-    IMAGE,
-    ODD_BLOCK,
-    " ",
-)
-PROMPTS = (
-    *(text(words) for words in WORDS[:-1]),
-    text("<system-reminder>\nuse tabs\n</system-reminder>"),
-    text("<system-reminder>\nuse spaces\n</system-reminder>"),
-    text("Caveat: The messages below were not typed", meta=True),
-    text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
-    text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
-)
-PATHS = (
-    "/w/a.py",
-    "/w/a.py",
-    "a.py",
-    "./b/../a.py",
-    "/w/CLAUDE.md",
-    "C:\\w\\A.py",
-    "c:/w/a.py",
-    "",
-)
-PATCH = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
-WINDOWS = ({}, {}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x"})
-ODD_LINES = (
-    b"",
-    b"   ",
-    b"not json",
-    b"[1, 2]",
-    b"42",
-    b"null",
-    b"// a note",
-    b"# a note",
-    b"\0\0\0\0",
-    b"\xff\xfe\xff",
-    b'{"a": NaN}',
-    b'{"type":"user","message":{"role":"us',
-    b"{}",
-    b'{"type":"from-the-future","role":"from-the-future","payload":{"x":[1,2]}}',
-    b'{"type":5,"role":["user"],"message":"none","payload":7,"content":{"a":1}}',
-    b'{"type":"user"}',
-    b'{"role":"assistant","content":[]}',
-)
-DURABLE = (
-    b'{"type":"compactctl.fact","fact_id":"f","content":"c","source_pointer":"transcript:s:1"}',
-    b'{ "type" : "compactctl.pending_item", "item_id":"p","description":"\\u00e4","reason":null}',
-    b'{"type":"compactctl.from_the_future","n":1e5}',
-)
-EXTRA = (
-    b',"odd":{"n":123456789012345678901234567890,"e":1e5,"f":1.0,"d":1,"d":2,"u":"\\u00e9\\/"}}',
-    b',"half":"\\ud83d","\\udc00":[{}]}',
-)
-
-
-def _blocks(pieces):
-    return [text(piece) for piece in pieces]
-
-
 @st.composite
 def _call(draw, call_id):
     """A call and what came back for it."""
     kind = draw(st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "odd")))
-    path = draw(st.sampled_from(PATHS)) if kind in {"read", "edit"} else ""
+    path = draw(st.sampled_from(pools.PATHS)) if kind in {"read", "edit"} else ""
     if kind == "read":
-        made = read(call_id, path, **draw(st.sampled_from(WINDOWS)))
+        made = read(call_id, path, **draw(st.sampled_from(pools.WINDOWS)))
     elif kind == "edit":
         made = call(call_id, "Edit", file_path=path, old_string="a", new_string="bé" * 9)
     elif kind == "shell":
         made = call(call_id, "Bash", command="make test", timeout=10**19, ratio=1e-07)
     elif kind == "patch":
-        made = call(call_id, "apply_patch", patch=PATCH)
+        made = call(call_id, "apply_patch", patch=pools.PATCH)
     elif kind == "todo":
         made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
     else:
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
     named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
-    given = OUTPUTS[:8] if kind == "read" else OUTPUTS
-    answer = result(call_id, *draw(st.sampled_from(given)), failed=failed, path=named or None)
-    if not answer.content:
-        answer = Block("result", call_id=call_id, failed=failed)
-    return made, answer
+    told = draw(st.sampled_from(pools.OUTPUTS[:8] if kind == "read" else pools.OUTPUTS))
+    if not told:
+        return made, Block("result", call_id=call_id, failed=failed)
+    return made, result(call_id, *told, failed=failed, path=named or None)
 
 
 @st.composite
@@ -146,12 +54,12 @@ def _turn(draw, number):
     calls = [draw(_call(f"toolu_{number}_{at}")) for at in range(draw(st.integers(0, 3)))]
     answer = [thinking(f"thought {number}")] if draw(st.booleans()) else []
     if not calls or draw(st.booleans()):
-        answer.append(text(draw(st.sampled_from(WORDS[:6]))))
+        answer.append(text(draw(st.sampled_from(pools.WORDS[:6]))))
     answer += [made for made, _ in calls]
     answers = [answer for _, answer in calls]
     if len(answers) > 1 and draw(st.booleans()):
         answers.reverse()
-    prompts = draw(st.lists(st.sampled_from(PROMPTS), max_size=2))
+    prompts = draw(st.lists(st.sampled_from(pools.PROMPTS), max_size=2))
     if not calls and not prompts and draw(st.integers(0, 3)):
         prompts = [text("go on")]
     return assistant(*answer), answers, prompts
@@ -165,7 +73,7 @@ SUMMARY = text(summaries.fence(summaries.write({"Goal": ["mend it"]})))
 def conversations(draw):
     """A conversation as a provider would take it; it may stop in the middle of a batch."""
     said = [system("Be kind.")] if draw(st.integers(0, 3)) == 3 else []
-    said.append(user(*draw(st.lists(st.sampled_from(PROMPTS), min_size=1, max_size=3))))
+    said.append(user(*draw(st.lists(st.sampled_from(pools.PROMPTS), min_size=1, max_size=3))))
     many = draw(st.sampled_from((0, 1, 2, 3, 5, 6, 8, 10)))
     for number in range(many):
         answer, answers, prompts = draw(_turn(number))
@@ -191,7 +99,7 @@ def _spell(record, style):
     if style == 2:
         return json.dumps(record, separators=(",", ":")).encode()
     plain = orjson.dumps(record) if style < 5 else json.dumps(record).encode()
-    return plain[:-1] + EXTRA[style % 2] if style > 2 else plain
+    return plain[:-1] + pools.EXTRA[style % 2] if style > 2 else plain
 
 
 @st.composite
@@ -206,9 +114,9 @@ def transcripts(draw, format_name):
         lines.append(_spell(record, max(style, 0)))
         objects.append(len(lines) - 1)
         if style == -8:
-            lines.append(draw(st.sampled_from(ODD_LINES)))
+            lines.append(draw(st.sampled_from(pools.ODD_LINES)))
         elif style == -7:
-            lines.append(draw(st.sampled_from(DURABLE)))
+            lines.append(draw(st.sampled_from(pools.DURABLE)))
         elif style == -6 and own is not None and scribe.module.LINK:
             lines.append(orjson.dumps(scribe.odd({"type": "from-the-future"})))
         elif style == -5 and own is not None and scribe.module.LINK:
@@ -230,7 +138,7 @@ def _as_file(draw, format_name, lines, objects):
     elif damage == 3:
         lines[0] = b"\xef\xbb\xbf" + lines[0]
     elif damage == 4:
-        lines.insert(0, draw(st.sampled_from(DURABLE)))
+        lines.insert(0, draw(st.sampled_from(pools.DURABLE)))
     ends = draw(st.sampled_from((b"\n", b"\n", b"\r\n")))
     whole = [line + ends for line in lines]
     if draw(st.booleans()) and lines[-1]:
@@ -238,34 +146,6 @@ def _as_file(draw, format_name, lines, objects):
     return Case(format_name, whole, glued)
 
 
-SMALL = {
-    "truncate": {
-        "max_tokens": (40, 55, 90, 400),
-        "keep": ("auto", "head", "tail", "both"),
-        "batch_tokens": (None, 100),
-        "skip_recent": (0, 1),
-        "tool": (None, ["Bash=keep"]),
-        "images": ("keep", "keep", "drop", "placeholder"),
-    },
-    "dedup": {"protect": (None, ["b.*"]), "mode": ("drop", "stub"), "stale": (False, True)},
-    "prune": {
-        "mode": ("drop", "drop", "snip", "clear"),
-        "keep_turns": (1, 2, 3, 4),
-        "keep_messages": (None, None, 1, 4),
-        "keep_tokens": (None, None, 1, 300),
-        "head": (0, 1, 3),
-        "max_messages": (4, 7),
-        "keep_results": (0, 1, 3),
-        "no_marker": (False, False, True),
-    },
-    "summarize": {
-        "summarizer": ("template",),
-        "keep_messages": (1, 2, 3, 5),
-        "keep_tokens": (None, None, 300),
-        "max_summary_tokens": (150, 220, 400),
-    },
-}
-"""Values small enough to bite on small transcripts; what is not here has its default."""
 chains = st.permutations(layers.ORDER).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda many: tuple(order[:many]))
 )
@@ -277,7 +157,7 @@ def options(draw, names=layers.ORDER, *, room=False):
     given = {
         name: {
             key: draw(st.sampled_from(values))
-            for key, values in SMALL[name].items()
+            for key, values in pools.SMALL[name].items()
             if key in layers.options(name)
         }
         for name in names

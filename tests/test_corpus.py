@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders import COUNTER
+from builders import COUNTER, changed, said
 
 from compactctl import layers, pipeline, transcript
 from compactctl.errors import InputError, InvalidTranscriptError
 from compactctl.files import read_lines
 from compactctl.protocol.check import breaks_pairs, problems
-from compactctl.rewrite import rewrite
+from compactctl.rewrite import rewrite, write
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(CORPUS.glob("*/*.jsonl"))
@@ -44,6 +44,13 @@ def test_a_session_of_a_known_format_has_a_view(session):
 def test_an_untouched_session_leaves_byte_for_byte(session):
     written = rewrite(session, list(session.messages))
     assert written.chunks == [entry.raw for entry in session.entries]
+
+
+@pytest.mark.parametrize("layer", layers.ORDER)
+def test_what_a_layer_makes_of_a_session_reads_back(session, layer):
+    if not broken(session):
+        messages, mark = changed(session, layer, SMALL.get(layer, {}))
+        assert said(write(session, messages, mark)[1].messages) == said(messages)
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in layers.ORDER), CHAIN], ids="-".join)

@@ -50,9 +50,10 @@ def test_what_a_harness_sends_is_none(block):
     assert not pins.is_request(block)
 
 
-def test_the_first_request_is_the_first_message_with_one():
-    messages = [system("s"), user(RULE), assistant("x"), user(RULE, "go", IMAGE), user("on")]
-    assert at(messages, pins.first_request(messages)) == [RULE, "go", "image"]
+def test_the_first_request_is_the_first_message_with_one_and_the_one_that_opens_the_view():
+    messages = [system("s"), user(RULE), assistant("x"), user("again", RULE, IMAGE), user("on")]
+    assert at(messages, pins.first_request(messages)) == [RULE, "again", RULE, "image"]
+    assert at(messages[3:], pins.first_request(messages[3:])) == ["again", RULE, "image"]
 
 
 def test_without_a_request_the_first_words_of_the_user_count():

@@ -3,6 +3,8 @@
 import os
 import stat
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 from shell import CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, fact, lines, refused, run
@@ -78,6 +80,17 @@ def test_in_place_needs_a_file_of_its_own(source, tmp_path):
     assert source.read_bytes() == LONG
 
 
+def wait_until_it_waits(pid):
+    """Come back once a process has slept for a while, which it does for nothing but the pipe."""
+    asleep, end = 0, time.monotonic() + 60
+    while asleep < 10:
+        assert time.monotonic() < end
+        time.sleep(0.03)
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        asleep = asleep + 1 if state == "S" else 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_file_that_changes_meanwhile_is_not_written_over(source):
     """The stage waits for its report, a pipe, between reading and writing."""
     pipe = source.with_name("report")
@@ -87,9 +100,10 @@ def test_a_file_that_changes_meanwhile_is_not_written_over(source):
         env=ENVIRONMENT,
         stderr=subprocess.PIPE,
     )
+    wait_until_it_waits(started.pid)
+    with source.open("ab") as file:
+        file.write(b'{"role":"user","content":"more"}\n')
     with pipe.open("rb") as report:
-        with source.open("ab") as file:
-            file.write(b'{"role":"user","content":"more"}\n')
         report.read()
     complaint = started.communicate(timeout=60)[1].decode()
     assert started.returncode == 3, complaint

@@ -122,6 +122,21 @@ def test_rules_stay_once_in_their_latest_copy():
     assert texts(left).count(RULE) == 1
 
 
+def test_the_view_goes_on_opening_with_the_user():
+    rules = reading("r", "Use tabs.", path="/w/CLAUDE.md")
+    for options in ({}, {"no_marker": True}):
+        left = pruned(
+            user(RULE),
+            *rules,
+            user("go", RULE),
+            *talk_of_tools(3),
+            assistant("so"),
+            keep_turns=1,
+            **options,
+        )
+        assert left[0].role == "user"
+
+
 def test_different_rules_all_stay():
     other = RULE.replace("tabs", "spaces")
     turns = [user("on", RULE), assistant("x"), user("on", other), assistant("y"), *talk(*"abc")]
