@@ -5,43 +5,43 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from compactctl import jsonio
+from compactctl.protocol.tags import Tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator
 
-    from compactctl.lines import Entry
+    from compactctl.transcript import Transcript
 
 
 class Tree:
     """Ids and parents of all entries, which of them are gone, and which lines are new."""
 
-    def __init__(
-        self, entries: Sequence[Entry], link: tuple[str, str], changed: dict[int, bytes | None]
-    ) -> None:
-        """Read the ids; ``changed`` maps entries to their new bytes, None for those that go."""
-        self.read = _decoder(*link)
-        self.ids: list[str | None] = []
-        self.parents: list[str | None] = []
-        self.places: dict[str, int] = {}
-        self.gone: dict[str, str | None] = {}
-        self.heirs: dict[str, str] = {}
-        self._survivors: dict[str, str | None] = {}
+    def __init__(self, transcript: Transcript, changed: dict[int, bytes | None]) -> None:
+        """Sort the ids; ``changed`` maps entries to their new bytes, None for those that go."""
+        tags = Tags(transcript)
+        self.ids, self.parents = tags.ids, tags.parents
+        self.also, self.relinked = tags.also, tags.relinked
+        self.dropped = {index for index, new in changed.items() if new is None}
+        stays = (own if at not in self.dropped else None for at, own in enumerate(self.ids))
+        self.places: dict[str | None, int] = dict(zip(stays, range(len(self.ids)), strict=True))
+        self.places.pop(None, None)
+        self.gone: dict[str | None, str | None] = {}
+        for index in sorted(self.dropped):
+            own = self.ids[index]
+            if own is not None and own not in self.places:  # a second entry of the same id stays
+                self.gone[own] = self.parents[index]
+        self.heirs: dict[str | None, str] = {}
+        self._survivors: dict[str | None, str | None] = {}
         self._before: list[int] = []
         self._made: list[str] = []
-        for index, entry in enumerate(entries):
-            own, parent = self.read(entry.raw)
-            self.ids.append(own)
-            self.parents.append(parent)
-            if own is not None:
-                if index in changed and changed[index] is None:
-                    self.gone[own] = parent
-                else:
-                    self.places[own] = index
-        for own in self.places:
-            self.gone.pop(own, None)  # a second entry of the same id stays
+
+    def uncertain(self) -> Iterator[int]:
+        """Give the entries left whose parent may be another by now."""
+        first = self._before[0] if self._before else len(self.ids)
+        for index, parent in enumerate(self.parents):
+            if (parent in self.gone or index >= first) and index not in self.dropped:
+                yield index
 
     def insert(self, before: int, identity: str) -> None:
         """Note a new line in front of entry ``before``; no earlier one stands behind it."""
@@ -50,7 +50,7 @@ class Tree:
 
     def surviving(self, parent: str | None) -> str | None:
         """Give the nearest ancestor that stays, from ``parent`` on; None for the root."""
-        passed: set[str] = set()
+        passed: set[str | None] = set()
         while parent in self.gone and parent not in passed and parent not in self._survivors:
             passed.add(parent)
             parent = self.gone[parent]
@@ -125,29 +125,6 @@ class Tree:
         if own in self.gone:
             return self.heirs.get(own) or self.surviving(own) or own
         return self.now(own)[0]
-
-
-def _decoder(own: str, parent: str) -> Callable[[bytes], tuple[str | None, str | None]]:
-    """Make a reader of two members that skips all else."""
-    record = msgspec.defstruct(
-        "Link",
-        [("own", Any, None), ("parent", Any, None)],
-        rename={"own": own, "parent": parent},
-        gc=False,
-    )
-    decode = msgspec.json.Decoder(record).decode
-
-    def read(raw: bytes) -> tuple[str | None, str | None]:
-        try:
-            link: Any = decode(raw)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            value = parsed(raw)
-            ids = value.get(own), value.get(parent)
-        else:
-            ids = link.own, link.parent
-        return tuple(item if isinstance(item, str) else None for item in ids)  # type: ignore[return-value]  # two items by construction
-
-    return read
 
 
 def parsed(raw: bytes) -> dict[str, Any]:

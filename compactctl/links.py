@@ -6,6 +6,7 @@ progress and metadata lines too: an entry whose parent is gone would hide everyt
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from compactctl.family import Tree as _Tree
 from compactctl.family import parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from compactctl.model import Block, Role
     from compactctl.transcript import Transcript
@@ -48,7 +49,7 @@ def create(
         ]
     if not made and None not in changed.values():
         return []
-    tree = _Tree(transcript.entries, module.LINK, changed)
+    tree = _Tree(transcript, changed)
     created: list[tuple[int, bytes]] = []
     for new in made:
         parent = tree.parent_for(new.before, new.after)
@@ -82,48 +83,44 @@ def _write(
 def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]) -> None:
     """Give a new parent to each entry that lost its own or now follows a new line."""
     key = transcript.format.LINK[1]
-    for index, old in enumerate(tree.parents):
-        if index in changed and changed[index] is None:
-            continue
-        new = tree.parent_at(index)
+    for index in tree.uncertain():
+        old, new = tree.parents[index], tree.parent_at(index)
         if new != old:
-            _change(transcript, changed, index, (key, old, new), tree)
+            _change(transcript, changed, index, (key, old, new))
         tree.inherit(index)
-    for index in range(len(tree.parents)):
-        for also in transcript.format.ALSO_LINKED if tree.gone else ():
-            _follow(transcript, tree, changed, index, also)
-        _relink(transcript, tree, changed, index)
+    for also, values in tree.also.items() if tree.gone else ():
+        _follow(transcript, tree, changed, also, values)
+    for index, value in enumerate(tree.relinked):
+        if value is not None and index not in tree.dropped:
+            _relink(transcript, tree, changed, index)
 
 
 def _relink(
     transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int
 ) -> None:
     """Let a line that names what it keeps of the lines before it name what is left of them."""
-    raw = changed.get(index, transcript.entries[index].raw)
-    keys = getattr(transcript.format, "RELINKED", ())
-    if raw is None or not any(key in raw for key in keys):
-        return
-    record = parsed(raw)
+    record = parsed(changed.get(index) or transcript.entries[index].raw)
     new = transcript.format.relink(record, tree)
     if new != record:
         changed[index] = jsonio.dump(new)
 
 
 def _follow(
-    transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int, key: str
+    transcript: Transcript,
+    tree: _Tree,
+    changed: dict[int, bytes | None],
+    key: str,
+    values: Sequence[Any],
 ) -> None:
-    """Let a second reference to an entry that went point to what is first in its place.
+    """Let second references to entries that went point to what is first in their place.
 
     Where nothing follows it, that is its nearest ancestor; a dangling reference is normal.
     """
-    raw = changed.get(index, transcript.entries[index].raw)
-    if raw is None or f'"{key}"'.encode() not in raw:
-        return
-    old = parsed(raw).get(key)
-    if isinstance(old, str) and old in tree.gone:
-        new = tree.heirs.get(old) or tree.surviving(old)
-        if new is not None:
-            _change(transcript, changed, index, (key, old, new))
+    for index, old in enumerate(values):
+        if isinstance(old, str) and old in tree.gone and index not in tree.dropped:
+            new = tree.heirs.get(old) or tree.surviving(old)
+            if new is not None:
+                _change(transcript, changed, index, (key, old, new))
 
 
 def _change(
@@ -131,19 +128,28 @@ def _change(
     changed: dict[int, bytes | None],
     index: int,
     member: tuple[str, str | None, str | None],
-    tree: _Tree | None = None,
 ) -> None:
-    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes.
-
-    ``tree`` reads the parent back without reading all the rest.
-    """
+    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes."""
     key, old, new = member
     raw = changed.get(index) or transcript.entries[index].raw.rstrip(b"\r\n")
     name = jsonio.dump(key) + b":"
     found = name + jsonio.dump(old)
     edited = raw.replace(found, name + jsonio.dump(new))
     # The one that is seen plainly may be in a record inside this one.
-    seen = raw.count(found) == 1
-    if seen:
-        seen = (tree.read(edited)[1] if tree else parsed(edited).get(key)) == new
+    seen = raw.count(found) == 1 and _member(edited, key) == new
     changed[index] = edited if seen else jsonio.dump(parsed(raw) | {key: new})
+
+
+def _member(raw: bytes, key: str) -> Any:
+    """Read one member of an entry."""
+    try:
+        return _reader(key)(raw).value
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+        return parsed(raw).get(key)
+
+
+@functools.cache
+def _reader(key: str) -> Callable[[bytes], Any]:
+    """Make a reader of one member that skips all else."""
+    record = msgspec.defstruct("Member", [("value", Any, None)], rename={"value": key}, gc=False)
+    return msgspec.json.Decoder(record).decode

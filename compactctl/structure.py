@@ -78,7 +78,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 def _chains(transcript: Transcript, tags: Tags, chains: Chains, shown: set[int]) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
     messages = transcript.messages
-    chains.tie(_kept_by_a_boundary(transcript, tags, chains.places))
+    chains.tie(_kept_by_a_boundary(tags, chains.places))
     end = chains.end(shown)
     follows = getattr(transcript.format, "FOLLOWS_LINKS", False)
     if end == NOWHERE or (chains.joined(shown, end) and not follows):
@@ -96,17 +96,13 @@ def _chains(transcript: Transcript, tags: Tags, chains: Chains, shown: set[int])
         yield Fault("FILE-18", transcript.entries[end].line, loses)
 
 
-def _kept_by_a_boundary(
-    transcript: Transcript, tags: Tags, places: Mapping[str | None, int]
-) -> list[int]:
+def _kept_by_a_boundary(tags: Tags, places: Mapping[str | None, int]) -> list[int]:
     """Give the last boundary that keeps entries from before it, and those that it names."""
-    keys: tuple[bytes, ...] = getattr(transcript.format, "RELINKED", ())
-    systems = [index for index, kind in enumerate(tags.types) if kind == "system"] if keys else []
-    for index in reversed(systems):
-        raw = transcript.entries[index].raw
-        if any(key in raw for key in keys):
-            named = _strings(jsonio.object_or_none(raw))
-            return [index, *(places[name] for name in named if name in places)]
+    for index in range(len(tags.relinked) - 1, -1, -1):
+        if tags.relinked[index] is not None and tags.types[index] == "system":
+            kept = [places[name] for name in _strings(tags.relinked[index]) if name in places]
+            if kept:
+                return [index, *kept]
     return []
 
 

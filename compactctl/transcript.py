@@ -13,6 +13,8 @@ from compactctl.assemble import Assembler
 from compactctl.errors import InputError
 from compactctl.lines import Entry, Fault
 from compactctl.model import Message
+from compactctl.protocol import tags
+from compactctl.protocol.tags import Row
 
 COMPACTION = "compactctl.compaction"
 
@@ -25,7 +27,7 @@ class Transcript(msgspec.Struct, frozen=True):
 
     ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
     tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
-    record.
+    record. ``tags`` ties the entries together, see ``protocol.tags``.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Transcript(msgspec.Struct, frozen=True):
     faults: list[Fault]
     durable: list[int]
     unreadable: int
+    tags: list[Row]
 
 
 def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = None) -> Transcript:
@@ -60,14 +63,20 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
     entries: list[Entry] = []
     faults: list[Fault] = []
     durable: list[int] = []
+    every: list[Row] = []
     build = Assembler()
     readable = last = 0
+    tags_of = tags.reader(module)
+    nothing = tags_of(module.Record())
 
     def conversation() -> Iterator[tuple[int, Any]]:
         """Pass on the format's own records; keep this tool's aside."""
         nonlocal readable, last
         decode = msgspec.json.Decoder(module.Record).decode
         for index, record in lines.read(raw_lines, decode, entries, faults):
+            if index > len(every):  # entries without a record
+                every.extend([nothing] * (index - len(every)))
+            every.append(tags_of(record))
             line = entries[index].line
             readable += line != last
             last = line
@@ -81,9 +90,9 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
                 yield index, record
 
     module.view(conversation(), build)
-    return Transcript(
-        name, module, entries, build.messages(), faults, durable, entries[-1].line - readable
-    )
+    every.extend([nothing] * (len(entries) - len(every)))
+    unreadable = entries[-1].line - readable
+    return Transcript(name, module, entries, build.messages(), faults, durable, unreadable, every)
 
 
 def session(transcript: Transcript) -> str:

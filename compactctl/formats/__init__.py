@@ -20,8 +20,10 @@ A format whose lines can cut off what precedes them has two more:
                         into it
 ``stays(record)``       the line does its work also when all its blocks went
 
-A format with lines that name which earlier ones they keep has ``RELINKED``, bytes that such a
-line holds, and ``relink(record, links)``, which gives it with what is left of them and came in.
+A format with lines that name which earlier ones they keep has ``RELINKED``, the member in which
+they do, and ``relink(record, links)``, which gives it with what is left of them and came in.
+
+``Record`` has a field for each of the members that are named here.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
     subtype: Any = None
     uuid: Any = None
     parent_uuid: Any = None
+    logical_parent_uuid: Any = None
+    leaf_uuid: Any = None
     is_sidechain: Any = None
     is_meta: Any = None
     is_compact_summary: Any = None

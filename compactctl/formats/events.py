@@ -46,6 +46,7 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
     """One line, as far as the view needs it."""
 
     type: Any = None
+    sequence: Any = None
     role: Any = None
     content: Any = None
     name: Any = None

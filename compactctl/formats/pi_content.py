@@ -63,6 +63,8 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
     type: Any = None
     id: Any = None
     parent_id: Any = None
+    from_id: Any = None
+    target_id: Any = None
     message: Body | None = None
     content: Content = None
     summary: Any = None

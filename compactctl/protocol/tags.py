@@ -1,64 +1,61 @@
-"""The members that tie entries together, read of every entry in one pass that skips all else."""
+"""The members that tie entries together: ids, parents, types and sequence numbers."""
 
 from __future__ import annotations
 
-import functools
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl import jsonio
-from compactctl.loosen import loosen
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from compactctl.transcript import Transcript
 
+Row = tuple[Any, ...]
+"""What a record holds of these members, in the order of ``_members``."""
+
+
+def reader(module: ModuleType) -> Callable[[Any], Row]:
+    """Give what reads the members off a decoded record of a format."""
+    attributes = {field.encode_name: field.name for field in msgspec.structs.fields(module.Record)}
+    names = [attributes[name] for name in _members(module)]
+    if len(names) == 1:
+        one = attrgetter(*names)
+        return lambda record: (one(record),)
+    return attrgetter(*names)
+
+
+def _members(module: ModuleType) -> list[str]:
+    """Name the members that entries of a format have of these, the type first."""
+    also: tuple[str, ...] = getattr(module, "ALSO_LINKED", ())
+    further = [getattr(module, name, None) for name in ("SEQUENCE", "RELINKED")]
+    return ["type", *(module.LINK or ()), *also, *filter(None, further)]
+
 
 class Tags:
-    """Four members of every entry, by its index; None where an entry has none."""
+    """These members of every entry, by its index; None where an entry has none.
+
+    ``also`` has a list for each further member that may hold an id, ``relinked`` the values in
+    which an entry names what it keeps of those before it.
+    """
 
     def __init__(self, transcript: Transcript) -> None:
-        """Read them in one pass that skips all else."""
-        every = _read(transcript)
-        self.ids: list[str | None] = list(map(attrgetter("own"), every))
-        self.parents: list[str | None] = list(map(attrgetter("parent"), every))
-        self.types: list[str | None] = list(map(attrgetter("type"), every))
-        self.numbers: list[int | None] = list(map(attrgetter("number"), every))
+        """Sort what was read with the records; a value of another type is none."""
+        module = transcript.format
+        columns: dict[str | None, Sequence[Any]] = dict(
+            zip(_members(module), zip(*transcript.tags, strict=True), strict=True)
+        )
+        none = (None,) * len(transcript.entries)
+        own, parent = module.LINK or (None, None)
+        self.ids = _only(str, columns.get(own, none))
+        self.parents = _only(str, columns.get(parent, none))
+        self.types = _only(str, columns["type"])
+        self.numbers = _only(int, columns.get(getattr(module, "SEQUENCE", None), none))
+        self.also = {name: columns[name] for name in getattr(module, "ALSO_LINKED", ())}
+        self.relinked = columns.get(getattr(module, "RELINKED", None), none)
 
 
-def _read(transcript: Transcript) -> list[Any]:
-    """Decode the four members of each entry and nothing else."""
-    module = transcript.format
-    own, parent = module.LINK or (None, None)
-    decode = _decoder(own, parent, getattr(module, "SEQUENCE", None))
-    lines = [entry.raw for entry in transcript.entries]
-    try:
-        return list(map(decode, lines))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        return [_read_odd(raw, decode) for raw in lines]
-
-
-def _read_odd(raw: bytes, decode: Callable[[bytes], Any]) -> Any:
-    try:
-        return decode(raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        pass
-    try:
-        value = jsonio.without_surrogates(jsonio.object_or_none(raw) or {})
-    except RecursionError:
-        value = {}
-    return loosen(value, decode)[0]
-
-
-@functools.cache
-def _decoder(own: str | None, parent: str | None, number: str | None) -> Callable[[bytes], Any]:
-    """Make the reader of the members by the names that a format gives them; None: it has none."""
-    names = {"own": own, "parent": parent, "type": "type", "number": number}
-    there = {key: name for key, name in names.items() if name}
-    fields = [(key, (int if key == "number" else str) | None, None) for key in there]
-    missing = {key: None for key in names if key not in there}
-    tags = msgspec.defstruct("Tags", fields, namespace=missing, rename=there, gc=False)
-    return msgspec.json.Decoder(tags).decode
+def _only(kind: type, values: Sequence[Any]) -> list[Any]:
+    return [value if type(value) is kind else None for value in values]

@@ -9,15 +9,12 @@ import msgspec
 import pytest
 from builders import COUNTER, call, load, result, text, thinking
 
-from compactctl import files, formats, links, pipeline, transcript
+from compactctl import files, formats, pipeline, transcript
 from compactctl.formats import claude_code
 from compactctl.model import Block, Message, result_text
 from compactctl.rewrite import rewrite
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "claude-code"
-RELINKS = pytest.mark.skipif(
-    not hasattr(links._Tree, "now"), reason="links.py does not know RELINKED yet"
-)
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gMBJVKv4gAAAABJRU5E"
     "rkJggg=="
@@ -337,7 +334,6 @@ CHANGES = {
 }
 
 
-@RELINKS
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_boundary_keeps_follows_what_a_layer_did(form, change):
@@ -351,7 +347,6 @@ def test_what_a_boundary_keeps_follows_what_a_layer_did(form, change):
     assert loaded([json.loads(line) for line in lines]) == [w for m in expected for w in m]
 
 
-@RELINKS
 def test_a_boundary_that_keeps_nothing_any_more_does_not_say_so():
     new = written(kept(), lambda view: [Message("user", view[0].blocks[:1]), *view[3:]])
     (boundary,) = [r for r in new if r.get("subtype") == "compact_boundary"]

@@ -11,7 +11,7 @@ from builders import COUNTER, call, load, result, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, links, pipeline
+from compactctl import formats, pipeline
 from compactctl.formats import pi
 from compactctl.model import Block, Message, result_text
 from compactctl.rewrite import rewrite
@@ -22,9 +22,6 @@ OLD_HEADER = {"type": "session", "id": "s-1", "timestamp": "T", "cwd": "/w"}
 DOT = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gMBJVKv4gAAAABJRU5E"
     "rkJggg=="
-)
-RELINKS = pytest.mark.skipif(
-    not hasattr(links._Tree, "now"), reason="links.py does not know RELINKED yet"
 )
 
 
@@ -560,15 +557,12 @@ def with_mark(view, *blocks):
         lambda view: [Message("user", view[0].blocks + view[2].blocks), *view[3:]],
         lambda view: [*view[:3], Message("assistant", (text("made"),))],
         lambda view: view[1:],
-        pytest.param(lambda view: with_mark(view, text("n", meta=True)), marks=RELINKS),
-        pytest.param(lambda view: with_mark(view, text("n", meta=True), text("m")), marks=RELINKS),
-        pytest.param(
-            lambda view: [
-                Message("user", (*view[0].blocks, text("n", meta=True), text("m"))),
-                *view[3:],
-            ],
-            marks=RELINKS,
-        ),
+        lambda view: with_mark(view, text("n", meta=True)),
+        lambda view: with_mark(view, text("n", meta=True), text("m")),
+        lambda view: [
+            Message("user", (*view[0].blocks, text("n", meta=True), text("m"))),
+            *view[3:],
+        ],
     ],
 )
 def test_the_view_behind_a_compaction_is_read_back_as_it_was_written(change):
@@ -583,7 +577,6 @@ def test_a_compaction_that_lost_its_summary_still_cuts_off_what_was():
     assert (new[6]["type"], new[6]["summary"]) == ("compaction", "")
 
 
-@RELINKS
 def test_the_first_form_gets_no_parents():
     mark = {"type": "compaction", "summary": "so far", "firstKeptEntryIndex": 3}
     records = old(asks("one"), says("two"), asks("three"), mark, says("four"), asks("five"))
