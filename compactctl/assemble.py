@@ -103,12 +103,17 @@ class Assembler:
         return view
 
 
-def merge_users(messages: Iterable[Message]) -> list[Message]:
-    """Join user messages that a layer left side by side; all others stay the same objects."""
+def merge_users(messages: Iterable[Message], *, answers: bool = False) -> list[Message]:
+    """Join user messages that a layer left side by side; all others stay the same objects.
+
+    With ``answers`` so do assistant messages: in some formats nothing else parts them.
+    """
     merged: list[Message] = []
+    role = ""
     for message in messages:
-        if message.role == "user" and merged and merged[-1].role == "user":
-            merged[-1] = Message("user", (*merged[-1].blocks, *message.blocks))
+        if message.role == role and (role == "user" or (answers and role == "assistant")):
+            merged[-1] = Message(message.role, (*merged[-1].blocks, *message.blocks))
         else:
             merged.append(message)
+            role = message.role
     return merged

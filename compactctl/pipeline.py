@@ -13,7 +13,7 @@ from compactctl.assemble import merge_users
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layer import Action, Change, View
 from compactctl.model import MADE, Message, characters
-from compactctl.protocol.check import Problem, breaks_pairs, problems
+from compactctl.protocol.check import Problem, breaks_pairs, pair_problems
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import Written, account, rewrite, write
 from compactctl.tokens import Counter, count_view
@@ -61,13 +61,24 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class _State(msgspec.Struct, frozen=True):
-    """Where a run has come to: what a stage of its own would read here.
+    """Where a run has come to: the lines as they were last read, and the view as it is by now.
 
     ``origins`` gives for each entry the index of the entry of the first transcript that it was.
     """
 
     transcript: Transcript
+    messages: Sequence[Message]
     origins: Sequence[int]
+    mark: dict[str, Any] | None = None
+
+    def is_read(self) -> bool:
+        """Say whether the lines hold the view."""
+        return self.messages is self.transcript.messages
+
+    def holds_made(self) -> bool:
+        """Say whether something in the view is in no line yet."""
+        blocks = (block for message in self.messages for block in message.blocks)
+        return not self.is_read() and any(block.entry == MADE for block in blocks)
 
 
 def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = None) -> None:
@@ -78,7 +89,7 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
     """
     view = transcript.messages if messages is None else messages
-    for problem in problems(view, transcript.format.PROFILE):
+    for problem in pair_problems(view, transcript.format.PROFILE):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -115,7 +126,7 @@ def run(
 
     """
     refuse_broken(transcript)
-    state = _State(transcript, range(len(transcript.entries)))
+    state = _State(transcript, transcript.messages, range(len(transcript.entries)))
     mark: dict[str, Any] | None = None
     steps: list[Step] = []
     counter.expect(sum(map(characters, transcript.messages)))
@@ -123,13 +134,16 @@ def run(
     for name in names:
         if until is not None and tokens < until:
             break
-        change = _settled(name, state.transcript, options.get(name, {}), counter, mode, keep)
+        if state.holds_made() or layers.leaves_mark(name):
+            state = _read_back(state)
+        change = _settled(name, state, options.get(name, {}), counter, mode, keep)
         state, step = _take(name, state, change, tokens, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
+    state = _read_back(state)
     chunks = [entry.raw for entry in state.transcript.entries]
     written = account(transcript.entries, chunks, list(state.origins))
-    return Result(transcript, state.transcript.messages, mark, steps, written)
+    return Result(transcript, state.messages, mark, steps, written)
 
 
 def compact(
@@ -167,41 +181,50 @@ def compact(
 
 def _settled(
     name: str,
-    transcript: Transcript,
+    state: _State,
     options: Mapping[str, Any],
     counter: Counter,
     mode: thinking.Mode,
     keep: Keep | None,
 ) -> Change:
     """Run one layer, and take out the thinking that may not stay behind what it changed."""
+    module = state.transcript.format
     whole = keep.whole if keep else None
     view = View(
-        transcript.messages,
+        state.messages,
         counter,
-        transcript.format.SIGNED,
-        lambda: _sha256(transcript),
+        module.SIGNED,
+        lambda: hashlib.sha256(_bytes(state)).hexdigest(),
         keep.text if keep else None,
-        (lambda: whole(b"".join(e.raw for e in transcript.entries))) if whole else None,
+        (lambda: whole(_bytes(state))) if whole else None,
     )
     change = layers.load(name)(view, **options)
     settled = thinking.settle(view.messages, change.messages, mode, signed=view.signed)
-    messages = settled if settled is change.messages else merge_users(settled)
-    return msgspec.structs.replace(change, messages=messages)
+    if settled is not change.messages or getattr(module, "ANSWERS_JOIN", False):
+        settled = merge_users(settled, answers=getattr(module, "ANSWERS_JOIN", False))
+    return msgspec.structs.replace(change, messages=settled)
+
+
+def _bytes(state: _State) -> bytes:
+    """Give the bytes that a stage of its own would read."""
+    return b"".join(entry.raw for entry in _read_back(state).transcript.entries)
 
 
 def _take(
     name: str, state: _State, change: Change, before: int, counter: Counter
 ) -> tuple[_State, Step]:
-    """Write a change and read it back, as the next stage of a pipe would; never make it larger."""
-    transcript = state.transcript
-    first = thinking.first_change(transcript.messages, change.messages)
-    many = len(transcript.messages)
+    """Go on with a change, unless it makes things worse.
+
+    What layers take out and shorten is carried on as it is; it would read back the same, which
+    the laws hold.
+    """
+    first = thinking.first_change(state.messages, change.messages)
+    many = len(state.messages)
     same = Step(name, before, before, many, many, (), change.note, None)
     if first is None:
         return state, same
-    written, new = write(transcript, change.messages, change.mark)
-    refuse_broken(new)
-    after = count_view(counter, new.messages)
+    refuse_broken(state.transcript, change.messages)
+    after = count_view(counter, change.messages)
     if after > before:
         note = "left as it was: the result would be larger"
         return state, msgspec.structs.replace(same, note=note)
@@ -209,19 +232,20 @@ def _take(
         msgspec.structs.replace(action, entry=_origin(state, action.entry))
         for action in change.actions
     ]
-    assert len(new.entries) == len(written.origins)
-    origins = [_origin(state, index) for index in written.origins]
+    new = msgspec.structs.replace(state, messages=change.messages, mark=change.mark)
     step = Step(name, before, after, many, len(new.messages), actions, change.note, first)
-    return _State(new, origins), step
+    return new, step
+
+
+def _read_back(state: _State) -> _State:
+    """Write the view and read it back, as the next stage of a pipe would."""
+    if state.is_read():
+        return state
+    written, new = write(state.transcript, state.messages, state.mark)
+    refuse_broken(new)
+    assert len(new.entries) == len(written.origins)
+    return _State(new, new.messages, [_origin(state, index) for index in written.origins])
 
 
 def _origin(state: _State, index: int) -> int:
     return state.origins[index] if index != MADE else MADE
-
-
-def _sha256(transcript: Transcript) -> str:
-    """Hash the bytes that a stage of its own would read."""
-    digest = hashlib.sha256()
-    for entry in transcript.entries:
-        digest.update(entry.raw)
-    return digest.hexdigest()

@@ -6,6 +6,7 @@ A format is a module with these names (CONTRACT §11 settles the doubtful cases)
 ``PROFILE``             the profile that ``validate`` judges it by
 ``SIGNED``              thinking carries signatures that bind it to what precedes it
 ``ONE_LINE_A_MESSAGE``  a line is a whole message, so what a layer adds goes into a neighbour
+``ANSWERS_JOIN``        (where it is so) assistant pieces side by side are one message
 ``LINK``                the keys of an entry's id and of its parent's, or None; with it come
                         ``ALSO_LINKED`` (other keys that hold an id) and ``identity(digest)``
 ``Record``              the typed form of one line, with the members that the view needs

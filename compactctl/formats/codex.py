@@ -25,6 +25,7 @@ DESCRIPTION = "Codex rollout (~/.codex/sessions/…/rollout-*.jsonl)"
 SIGNED = False
 PROFILE = "openai-responses"
 ONE_LINE_A_MESSAGE = False
+ANSWERS_JOIN = True
 LINK = None
 
 _ENVELOPED = frozenset(

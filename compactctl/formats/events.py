@@ -36,6 +36,7 @@ DESCRIPTION = "flat events with sequence numbers, one a line"
 SIGNED = False
 PROFILE = "anthropic"
 ONE_LINE_A_MESSAGE = False
+ANSWERS_JOIN = True
 LINK = None
 SEQUENCE = "sequence"
 KNOWN_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_result"})

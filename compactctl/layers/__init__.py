@@ -19,6 +19,11 @@ def load(name: str) -> Layer:
     return layer
 
 
+def leaves_mark(name: str) -> bool:
+    """Say whether a layer leaves a record that names lines of what it read."""
+    return getattr(importlib.import_module(f"{__name__}.{name}"), "LEAVES_MARK", False)
+
+
 def example(name: str) -> str:
     """Give the example command line of a layer."""
     text: str = importlib.import_module(f"{__name__}.{name}").EXAMPLE

@@ -18,6 +18,9 @@ from compactctl.tools import Files
 
 EXAMPLE = "compactctl summarize session.jsonl --summarizer template -o small.jsonl"
 
+LEAVES_MARK = True
+"""The record that it leaves names lines and bytes of what it read: they must be there."""
+
 SMALLEST = 150
 """Tokens that the seven headings and a word under each need."""
 
