@@ -69,14 +69,6 @@ def result_text(block: Block) -> str:
     return "\n".join(part.text for part in block.content if part.kind == "text")
 
 
-def characters(message: Message) -> int:
-    """Give the length of all texts of a message."""
-    return sum(
-        len(block.text) + sum(len(piece.text) for piece in block.content)
-        for block in message.blocks
-    )
-
-
 def arguments(block: Block) -> dict[str, Any]:
     """Parse a call's arguments; {} when they are not a JSON object."""
     try:

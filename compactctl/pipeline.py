@@ -12,11 +12,11 @@ from compactctl import layers, thinking
 from compactctl.assemble import merge_users
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layer import Action, Change, View
-from compactctl.model import MADE, Message, characters
+from compactctl.model import MADE, Message
 from compactctl.protocol.check import Problem, breaks_pairs, pair_problems
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import Written, account, rewrite, write
-from compactctl.tokens import Counter, count_view
+from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript import Transcript
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -129,7 +129,6 @@ def run(
     state = _State(transcript, transcript.messages, range(len(transcript.entries)))
     mark: dict[str, Any] | None = None
     steps: list[Step] = []
-    counter.expect(sum(map(characters, transcript.messages)))
     tokens = count_view(counter, transcript.messages) if names else 0
     for name in names:
         if until is not None and tokens < until:
@@ -223,8 +222,7 @@ def _take(
     same = Step(name, before, before, many, many, (), change.note, None)
     if first is None:
         return state, same
-    refuse_broken(state.transcript, change.messages)
-    after = count_view(counter, change.messages)
+    after = recount_view(counter, before, state.messages, change.messages)
     if after > before:
         note = "left as it was: the result would be larger"
         return state, msgspec.structs.replace(same, note=note)

@@ -29,11 +29,31 @@ def chunks(text: str) -> Iterator[str]:
     """
     start = 0
     while len(text) - start > LONGEST:
-        seam = _SEAM.search(text, start + SHORTEST, start + LONGEST)
-        end = seam.end() if seam else start + LONGEST
+        end, _ = seam_after(text, start + SHORTEST, start + LONGEST)
         yield text[start:end]
         start = end
     yield text[start:]
+
+
+def seam_after(text: str, least: int, most: int) -> tuple[int, bool]:
+    """Give the first place from ``least`` to ``most`` where a cut leaves the count as it is.
+
+    Where there is none, that is ``most`` and False; the end of the text is as good a place.
+    """
+    seam = _SEAM.search(text, least, most)
+    if seam:
+        return seam.end(), True
+    return (len(text), True) if most >= len(text) else (most, False)
+
+
+def seam_before(text: str, least: int, most: int) -> tuple[int, bool]:
+    """Give the last such place from ``least`` to ``most``, else ``least`` and False."""
+    at = most
+    while (at := text.rfind("\n", max(least, 0), max(at, 0))) >= 0:
+        following = text[at + 1 : at + 2]
+        if following and not (following.isspace() or following == "/"):
+            return at + 1, True
+    return (0, True) if least <= 0 else (least, False)
 
 
 def without_lone_surrogates(text: str) -> str:

@@ -5,6 +5,7 @@ Only what the model reads counts: no frame is added a message, for that differs 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from compactctl.model import Block, Message
     from compactctl.tokens.counter import Counter
@@ -20,12 +21,27 @@ if TYPE_CHECKING:
 
 def count_view(counter: Counter, messages: Iterable[Message]) -> int:
     """Give the tokens of ``messages``; raises what ``Counter.count`` raises."""
-    return sum(count_message(counter, message) for message in messages)
+    return _count(counter, [block for message in messages for block in message.blocks])
+
+
+def recount_view(
+    counter: Counter, tokens: int, before: Sequence[Message], after: Sequence[Message]
+) -> int:
+    """Give the tokens of a view that was changed, and had ``tokens`` before.
+
+    Only messages that are in one of the two are looked at.
+    """
+    if len(after) * 2 < len(before):
+        return count_view(counter, after)
+    old, new = set(map(id, before)), set(map(id, after))
+    come = count_view(counter, (message for message in after if id(message) not in old))
+    gone = count_view(counter, (message for message in before if id(message) not in new))
+    return tokens + come - gone
 
 
 def count_message(counter: Counter, message: Message) -> int:
     """Give the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
-    return sum(count_block(counter, block) for block in message.blocks)
+    return _count(counter, message.blocks)
 
 
 def count_block(counter: Counter, block: Block) -> int:
@@ -33,17 +49,37 @@ def count_block(counter: Counter, block: Block) -> int:
 
     Raises what ``Counter.count`` raises.
     """
-    match block.kind:
-        case "call":
-            return counter.count(block.name) + counter.count(_plainly_spelled(block.text))
-        case "result":
-            return sum(count_block(counter, part) for part in block.content)
-        case "image":
-            return image_tokens(block.image) if block.image else UNKNOWN_TOKENS
-        case _:
-            return counter.count(block.text)
+    if block.kind == "text":
+        return counter.count(block.text)
+    return _count(counter, (block,))
 
 
+def _count(counter: Counter, blocks: Iterable[Block]) -> int:
+    """Count the texts of blocks together, and their images."""
+    texts: list[str] = []
+    images = 0
+    for block in blocks:
+        kind = block.kind
+        if kind == "call":
+            texts += (block.name, _plainly_spelled(block.text))
+        elif kind == "result":
+            for piece in block.content:
+                if piece.kind == "image":
+                    images += _image_tokens(piece)
+                else:
+                    texts.append(piece.text)
+        elif kind == "image":
+            images += _image_tokens(block)
+        else:
+            texts.append(block.text)
+    return counter.total(texts) + images
+
+
+def _image_tokens(block: Block) -> int:
+    return image_tokens(block.image) if block.image else UNKNOWN_TOKENS
+
+
+@functools.lru_cache(maxsize=1 << 16)
 def _plainly_spelled(text: str) -> str:
     r"""Write JSON without escapes and spaces that it can do without; other text as it is.
 
@@ -51,6 +87,7 @@ def _plainly_spelled(text: str) -> str:
     a string with ``\u`` escapes in another.
     """
     try:
-        return msgspec.json.encode(msgspec.json.decode(text)).decode()
+        plain = msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return text
+    return text if plain == text else plain  # the same object takes no more room
