@@ -84,7 +84,7 @@ def _count(counter: Counter, short: str, head: _End, tail: _End) -> int:
         return counter.count(short)
     start = len(head.text) + 1 if head.text else 0
     note = short[start : len(short) - len(tail.text)]
-    tokens = head.ended + counter.count(note) + tail.tokens
+    tokens = head.ended + counter.measure(note) + tail.tokens
     counter.remember(short, tokens)
     return tokens
 
@@ -95,7 +95,7 @@ def _head(counter: Counter, text: str, budget: int) -> _End:
     exact = counter.adds_up
     while start < len(text):
         end, seam = seam_after(text, start + _STRIDE, start + LONGEST)
-        tokens = counter.count(text[start:end])
+        tokens = counter.measure(text[start:end])
         if used + tokens > budget:
             break
         start, used, exact = end, used + tokens, exact and seam
@@ -104,7 +104,7 @@ def _head(counter: Counter, text: str, budget: int) -> _End:
     rest = head[start:]
     if len(head) <= start or not exact:  # the last piece was cut, so it is to be counted anew
         return _counted(counter, head)
-    return _End(head, used + counter.count(rest), used + counter.count(f"{rest}\n"))
+    return _End(head, used + counter.measure(rest), used + counter.measure(f"{rest}\n"))
 
 
 def _tail(counter: Counter, text: str, budget: int) -> _End:
@@ -114,7 +114,7 @@ def _tail(counter: Counter, text: str, budget: int) -> _End:
     exact = counter.adds_up
     while end > 0:
         start, seam = seam_before(text, end - LONGEST, end - _STRIDE)
-        tokens = counter.count(text[start:end])
+        tokens = counter.measure(text[start:end])
         if used + tokens > budget:
             break
         end, used, exact = start, used + tokens, exact and seam
@@ -123,11 +123,11 @@ def _tail(counter: Counter, text: str, budget: int) -> _End:
     rest = len(tail) - (len(text) - end)
     if not tail or rest < 0 or not exact:
         return _counted(counter, tail)
-    return _End(tail, used + counter.count(tail[:rest]), 0)
+    return _End(tail, used + counter.measure(tail[:rest]), 0)
 
 
 def _counted(counter: Counter, text: str) -> _End:
-    return _End(text, counter.count(text), counter.count(f"{text}\n") if text else 0)
+    return _End(text, counter.measure(text), counter.measure(f"{text}\n") if text else 0)
 
 
 def _fitting(counter: Counter, text: str, budget: int, *, tail: bool) -> int:
@@ -137,7 +137,7 @@ def _fitting(counter: Counter, text: str, budget: int, *, tail: bool) -> int:
     low, high = 0, len(text)
     size = min(high, budget * 4)
     for _ in range(12):
-        tokens = counter.count(text[-size:] if tail else text[:size])
+        tokens = counter.measure(text[-size:] if tail else text[:size])
         if tokens > budget:
             high = size
         else:

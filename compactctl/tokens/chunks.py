@@ -18,8 +18,8 @@ LONGEST = 1 << 16
 """Bounds of a chunk in characters; a text of at most ``LONGEST`` is its own only chunk."""
 
 # Both vocabularies split there anyway: a run of punctuation may take newlines and slashes after
-# it, and white space joins white space, but nothing reaches over a newline to another character.
-_SEAM = re.compile(r"\n(?=[^\s/])")
+# it, and white space joins up to its last newline, but nothing reaches over that one.
+_SEAM = re.compile(r"\n(?=[ \t]*[^\s/])")
 
 
 def chunks(text: str) -> Iterator[str]:
@@ -50,8 +50,7 @@ def seam_before(text: str, least: int, most: int) -> tuple[int, bool]:
     """Give the last such place from ``least`` to ``most``, else ``least`` and False."""
     at = most
     while (at := text.rfind("\n", max(least, 0), max(at, 0))) >= 0:
-        following = text[at + 1 : at + 2]
-        if following and not (following.isspace() or following == "/"):
+        if _SEAM.match(text, at):
             return at + 1, True
     return (0, True) if least <= 0 else (least, False)
 

@@ -49,6 +49,11 @@ class Counter:
             self.remember(text, tokens)
         return tokens
 
+    def measure(self, text: str) -> int:
+        """Give the tokens of a text that will not be asked for again; raises as ``count``."""
+        tokens = self._memo.get(text)
+        return self._count_new(text) if tokens is None else tokens
+
     def fits(self, text: str, limit: int) -> bool:
         """Say whether ``text`` has at most ``limit`` tokens, counting only if no bound decides.
 

@@ -37,7 +37,7 @@ def test_a_cut_is_made_at_the_first_line_start_past_the_shortest_length():
     assert chunking.SHORTEST <= len(first) < chunking.SHORTEST + 10
 
 
-@pytest.mark.parametrize("start", [" ", "\t", "/", "\u00a0", "\r"])
+@pytest.mark.parametrize("start", ["/", "\u00a0", "\r", " /"])
 def test_no_cut_is_made_before_a_character_that_joins_the_newline(start):
     text = ("x" * 99 + "\n" + start) * 2000
     assert {len(chunk) for chunk in list(chunking.chunks(text))[:-1]} == {chunking.LONGEST}
