@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from compactctl import paths, placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import Place, block_at, pair
-from compactctl.tools import PROTECTED, is_todo, open_items, read_of
+from compactctl.reads import reads_of
+from compactctl.shells import is_shell
+from compactctl.tools import PROTECTED, is_todo, open_items
 
 _RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
 _NOT_A_REQUEST = (
@@ -23,6 +26,9 @@ _NOT_A_REQUEST = (
     summaries.LABEL,
     placeholders.CUT,
 )
+_PROTECTED = re.compile("|".join(map(re.escape, PROTECTED)))
+_SHELL_HEADER = "\nOutput:\n"
+"""Ends what Codex puts before the output of a command; it differs from run to run."""
 
 
 def is_rule(block: Block) -> bool:
@@ -82,11 +88,23 @@ def rules(messages: Sequence[Message]) -> set[Place]:
     for interaction in pair(messages).interactions:
         if interaction.result is None:
             continue
-        result = block_at(messages, interaction.result)
-        read = read_of(block_at(messages, interaction.call), result)
-        if read and paths.matches(read.path, PROTECTED):
-            latest[f"{read.key}\0{result_text(result)}"] = {interaction.call, interaction.result}
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        shown = _rules_read(call, result)
+        if shown:
+            latest[shown] = {interaction.call, interaction.result}
     return set().union(*latest.values()) if latest else set()
+
+
+def _rules_read(call: Block, result: Block) -> str | None:
+    """Tell apart what a call read of files of standing rules; None when it read none."""
+    if result.path is None and not _PROTECTED.search(call.text):  # so for nearly all calls
+        return None
+    reads = reads_of(call, result)
+    if not any(paths.matches(read.path, PROTECTED) for read in reads):
+        return None
+    text = result_text(result)
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    return "\0".join([*(read.key for read in reads), output if header else text])
 
 
 def todo(messages: Sequence[Message]) -> set[Place]:

@@ -105,3 +105,31 @@ def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_o
 
 def test_a_failed_read_of_rules_does_not_count():
     assert pins.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()
+
+
+@pytest.mark.parametrize(
+    "command", ["cat CLAUDE.md", "sed -n 1,80p /w/AGENTS.md", "cat x GEMINI.md"]
+)
+def test_rules_read_through_a_shell_count_with_their_call(command):
+    messages = [user("go"), *exchange("a", "Use tabs.", command=command), assistant("x")]
+    assert {place.message for place in pins.rules(messages)} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat README.md", "grep tabs CLAUDE.md", "cat CLAUDE.md | head", "cat CLAUDE.md.orig", "ls"],
+)
+def test_other_commands_read_no_rules(command):
+    assert pins.rules([*exchange("a", "Use tabs.", command=command), assistant("x")]) == set()
+
+
+def test_of_identical_rules_that_codex_read_the_latest_counts():
+    head = "Chunk ID: {}\nWall time: 0.0{} seconds\nProcess exited with code 0\nOutput:\nUse tabs."
+    reads = [
+        message
+        for number in (1, 2)
+        for message in exchange(
+            f"c{number}", head.format(number, number), tool="exec_command", cmd="cat AGENTS.md"
+        )
+    ]
+    assert {place.message for place in pins.rules(reads)} == {2, 3}

@@ -6,7 +6,8 @@ import pytest
 from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl import tools
-from compactctl.tools import END, answered, files, modified_by, read_of
+from compactctl.read_tools import END, read_of
+from compactctl.tools import answered, files, modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
@@ -93,6 +94,17 @@ def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
         assistant(call("f", "Write", file_path="/w/f.py")),
     ]
     assert files(messages) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
+
+
+def test_files_read_through_a_shell_are_named_too():
+    messages = [
+        *exchange("a", "x", command="cat /w/a.py 'b c.py'"),
+        *exchange("b", "x", command=["bash", "-lc", "sed -n 1,80p d.py"], tool="local_shell"),
+        *exchange("c", "x", command="cat e.py | grep x"),
+        *exchange("d", "no", command="cat f.py", failed=True),
+        *exchange("e", "x", tool="read_many_files", paths=["g.py", "h.py"]),
+    ]
+    assert files(messages).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
 
 
 def test_each_result_is_of_the_tool_that_it_answers():

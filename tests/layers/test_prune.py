@@ -149,6 +149,15 @@ def test_a_read_of_standing_rules_stays_as_a_pair():
     assert ids(left) == ids(left, "result") == ["r", "t4"]
 
 
+def test_a_shell_read_of_standing_rules_stays_and_the_marker_names_shell_reads():
+    rules = exchange("r", "Use tabs.", command="cat CLAUDE.md")
+    other = exchange("s", "x = 1", command="sed -n 1,80p src/a.py")
+    left = pruned(user("go"), *rules, *other, *talk_of_tools(3), assistant("done"), keep_turns=1)
+    assert ids(left) == ids(left, "result") == ["r"]
+    (mark,) = marks(left)
+    assert mark.read == ["src/a.py"]
+
+
 def test_of_a_batch_with_rules_only_their_read_stays():
     batch = [
         assistant("look", read("r", "/w/CLAUDE.md"), call("s")),
