@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from compactctl import paths
@@ -14,6 +15,10 @@ _SHELLS = frozenset(
     """.split()
 )
 _SPECIAL = re.compile(r"[|&;<>$`*?\[\]{}()~!\n\\]")
+_PATCH = "*** Begin Patch"
+_APPLIED = re.compile(r"(?:^|[;&|(.])\s*apply_patch\b[^\n]*\n?\s*\*\*\* Begin Patch", re.MULTILINE)
+_ENTERED = re.compile(r"\s*cd\s+([^\s;&|]+)\s*(?:&&|;|\n)\s*apply_patch\b")
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 _PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
@@ -49,3 +54,26 @@ def words(command: Any) -> list[str]:
         return shlex.split(command)
     except ValueError:  # an open quote
         return []
+
+
+def patched(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give (path, folder that it starts from) of the files that patches in a call change.
+
+    A patch stands alone in its text, or behind ``apply_patch``: in a here-document, say. One that
+    another command only carries, into a file of its own perhaps, changes nothing.
+    """
+    found: list[tuple[str, str]] = []
+    for text in _texts(given):
+        if not (text.lstrip().startswith(_PATCH) or _APPLIED.search(text)):
+            continue
+        entered = _ENTERED.match(text)
+        where = entered[1].strip("'\"") if entered else ""
+        found += [(path, where) for path in _PATCHED.findall(text)]
+    return found
+
+
+def _texts(given: dict[str, Any]) -> Iterator[str]:
+    for value in given.values():
+        for text in value if isinstance(value, list) else (value,):
+            if isinstance(text, str) and _PATCH in text:
+                yield text

@@ -6,12 +6,11 @@ the providers. A tool that is not here changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from compactctl import paths
+from compactctl import paths, shells
 from compactctl.model import Block, Message, arguments
 from compactctl.protocol.pairs import Place, block_at, pair
 from compactctl.read_tools import EDITORS, path_of
@@ -25,21 +24,35 @@ _EDITS = frozenset(
     search_replace insert delete_file""".split()
 )
 _TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
 def modified_by(call: Block) -> list[str]:
     """Give the paths that a call writes or edits."""
+    return [path for path, _ in _changes(call)]
+
+
+def keys_modified_by(call: Block) -> list[str]:
+    """Give the keys of the files that a call writes or edits."""
+    return [key for _, key in _changes(call)]
+
+
+def _changes(call: Block) -> list[tuple[str, str]]:
+    """Give (path, key) of the files that a call writes or edits."""
     lowered = call.name.lower()
-    if lowered == "apply_patch" or "*** Begin Patch" in call.text:
-        given = arguments(call)
-        text = next((v for v in given.values() if isinstance(v, str)), call.text)
-        return _PATCHED.findall(text)
     if lowered in _EDITS or lowered in EDITORS:
         given = arguments(call)
         path = path_of(given)
-        return [path] if path and given.get("command") != "view" else []
-    return []
+        return (
+            [(path, paths.key(path, call.cwd))] if path and given.get("command") != "view" else []
+        )
+    if "*** Begin Patch" not in call.text:
+        return []
+    given = arguments(call)
+    cwd = shells.folder(given, call.cwd)
+    return [
+        (path, paths.key(path, paths.key(folder, cwd) if folder else cwd))
+        for path, folder in shells.patched(given or {"patch": call.text})
+    ]
 
 
 def is_todo(name: str) -> bool:
@@ -56,11 +69,6 @@ def open_items(call: Block) -> list[str]:
         for item in (items if isinstance(items, list) else [])
         if isinstance(item, dict) and item.get("status") not in {"completed", "done", "cancelled"}
     ]
-
-
-def keys_modified_by(call: Block) -> list[str]:
-    """Give the keys of the files that a call writes or edits."""
-    return [paths.key(path, call.cwd) for path in modified_by(call)]
 
 
 def answered(messages: Sequence[Message]) -> dict[Place, str]:
@@ -92,8 +100,8 @@ def files(messages: Sequence[Message]) -> Files:
             continue
         for shown in reads_of(call, result):
             read.setdefault(shown.key, shown.path)
-        for path in modified_by(call):
-            modified.setdefault(paths.key(path, call.cwd), path)
+        for path, key in _changes(call):
+            modified.setdefault(key, path)
     return Files(list(read.values()), list(modified.values()))
 
 
