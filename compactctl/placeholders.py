@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -27,13 +29,17 @@ _CUT = re.compile(
 _CLEARED = re.compile(
     rf"\[compactctl: tool result of ([\d,]+) tokens cleared(?:, whole in ({_POINTER}))?\]"
 )
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
-    r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]"
+    rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and [\d,]+ more)? (?:was|were) read again"
+    r"(?: by .+)?, see there\]"
 )
+_NAMED = 10
+"""Paths, or calls, that the placeholder of a read of many files names."""
 _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
-_ITEM = rf'(?:"(?:[^"\\]|\\.)*"|{_NAME})'
+_ITEM = rf"(?:{_QUOTED}|{_NAME})"
 _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
 _PRUNED = re.compile(
     rf"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: ({_LIST})\.)?"
@@ -96,10 +102,17 @@ def read_cleared(text: str) -> bool:
     return len(text) <= _LONGEST and bool(_CLEARED.fullmatch(text))
 
 
-def superseded(path: str, by: str | None) -> str:
-    """Stand for a read that a later one shows again; ``by`` is the call id of that one."""
-    later = f" by {by}" if by else ""
-    return f"{CUT}{msgspec.json.encode(path).decode()} was read again{later}, see there]"
+def superseded(paths: Sequence[str], by: Sequence[str]) -> str:
+    """Stand for a read that later ones show again; ``by`` are the call ids of those."""
+    said = _some([_quote(path) for path in paths])
+    verb = "was" if len(paths) == 1 else "were"
+    later = f" by {_some(by)}" if by else ""
+    return f"{CUT}{said} {verb} read again{later}, see there]"
+
+
+def _some(items: Sequence[str]) -> str:
+    more = len(items) - _NAMED
+    return ", ".join([*items[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def is_superseded(text: str) -> bool:
@@ -165,7 +178,7 @@ def read_pruned(text: str) -> Pruned | None:
     try:
         read, more_read = _unlist(found[2])
         modified, more_modified = _unlist(found[3])
-    except msgspec.DecodeError:  # quoted as we do not
+    except ValueError:  # quoted as we do not
         return None
     pointers = tuple(found[4].split(", ")) if found[4] else ()
     return Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
@@ -173,8 +186,15 @@ def read_pruned(text: str) -> Pruned | None:
 
 def _list(paths: list[str], more: int) -> str:
     """Write paths so that none can end the list or forge another: odd ones are quoted."""
-    items = [p if _PLAIN.fullmatch(p) else msgspec.json.encode(p).decode() for p in paths]
+    items = [p if _PLAIN.fullmatch(p) else _quote(p) for p in paths]
     return ", ".join([*items, *([f"and {more:,} more"] if more else [])])
+
+
+def _quote(path: str) -> str:
+    try:
+        return msgspec.json.encode(path).decode()
+    except UnicodeError:  # half of a surrogate pair
+        return json.dumps(path)
 
 
 def _unlist(text: str | None) -> tuple[list[str], int]:
@@ -182,7 +202,7 @@ def _unlist(text: str | None) -> tuple[list[str], int]:
         return [], 0
     rest = _MORE.search(text)
     items = _ITEMS.findall(text[: rest.start()] if rest else text)
-    paths = [msgspec.json.decode(i, type=str) if i.startswith('"') else i for i in items]
+    paths = [json.loads(i) if i.startswith('"') else i for i in items]
     return paths, _int(rest[1]) if rest else 0
 
 

@@ -19,11 +19,11 @@ EXAMPLE = "compactctl dedup session.jsonl --protect '*.rules' -o small.jsonl"
 
 
 class Superseded(msgspec.Struct, frozen=True):
-    """A read that may go: which interaction, what it read, and the call that shows it again."""
+    """A read that may go: which interaction, what it read, and the calls that show it again."""
 
     interaction: Interaction
-    path: str
-    by: str | None
+    paths: list[str]
+    by: list[str]
 
 
 def dedup(
@@ -91,7 +91,8 @@ def _superseded(
             continue
         by = [_shown_again(read, later, stale=stale and read.key in edited) for read in reads]
         if interaction.call.message < end and all(who is not None for who in by):
-            found.append(Superseded(interaction, reads[0].path, by[0]))
+            names = dict.fromkeys(read.path for read in reads)
+            found.append(Superseded(interaction, [*names], [*dict.fromkeys(filter(None, by))]))
         else:
             for read in reads:
                 later.setdefault(read.key, []).append((read, call.call_id))
@@ -129,7 +130,7 @@ def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[
         place = superseded.interaction.result
         assert place is not None
         result = block_at(view.messages, place)
-        text = placeholders.superseded(superseded.path, superseded.by)
+        text = placeholders.superseded(superseded.paths, superseded.by)
         first = next((p for p in result.content if p.kind == "text"), Block("text"))
         stub = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=text),))
         before, after = view.count(result), view.count(stub)
