@@ -222,6 +222,18 @@ def test_thinking_is_the_same_or_gone(name, data):
 
 
 @law
+def test_no_reasoning_loses_what_followed_it(name, data):
+    _, _, before, result = run_one(data, name)
+    assert lonely(load(written_by(result), name)) <= lonely(before)
+
+
+def lonely(transcript):
+    found = problems(transcript.messages, "openai-responses")
+    at = [problem.place for problem in found if problem.rule == "THINK-03"]
+    return Multiset(transcript.messages[p.message].blocks[p.block].text for p in at)
+
+
+@law
 def test_no_signed_thinking_is_left_behind_a_change(name, data):
     _, _, found, result = run_one(data, name)
     first, messages = result.steps[0].first_changed, load(written_by(result), name).messages

@@ -13,6 +13,7 @@ from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks, result_text
 from compactctl.protocol.pairs import Interaction, Place, block_at, open_loop, pair
 from compactctl.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.thinking import left_of
 from compactctl.tools import PROTECTED, keys_modified_by
 
 EXAMPLE = "compactctl dedup session.jsonl --protect '*.rules' -o small.jsonl"
@@ -147,13 +148,15 @@ def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[
 
 
 def without(messages: Sequence[Message], gone: set[Place]) -> list[Message]:
-    """Take blocks out of a view; a message that keeps nothing but thinking goes with them."""
+    """Take blocks out of a view, thinking with what it led to; an empty message goes with them."""
+    touched = {place.message for place in gone}
     kept: list[Message] = []
     for position, message in enumerate(messages):
-        blocks = [
-            block for at, block in enumerate(message.blocks) if Place(position, at) not in gone
-        ]
-        new = replace_blocks(message, blocks)
-        if new is message or any(block.kind != "thinking" for block in blocks):
-            kept.append(new)
+        if position not in touched:
+            kept.append(message)
+            continue
+        stays = [Place(position, at) not in gone for at in range(len(message.blocks))]
+        blocks = left_of(message.blocks, stays)
+        if any(block.kind != "thinking" for block in blocks):
+            kept.append(replace_blocks(message, blocks))
     return merge_users(kept)

@@ -167,6 +167,14 @@ def test_of_a_batch_with_rules_only_their_read_stays():
     assert ids(left) == ids(left, "result") == ["r"]
 
 
+def test_no_reasoning_stays_without_what_followed_it():
+    rules = assistant(thinking("one"), read("r", "/w/CLAUDE.md"), thinking("two"), call("s"))
+    batch = [rules, user(result("r", "Use tabs."), result("s", "out"))]
+    left = pruned(user("go"), *batch, *talk_of_tools(3), assistant(thinking(), "so"), keep_turns=1)
+    kinds = ["".join(block.kind[0] for block in m.blocks) for m in left if m.role == "assistant"]
+    assert kinds == ["c", "tt"]
+
+
 def test_system_messages_stay():
     left = prune(view(system("Be kind."), *talk(*"abcd")), keep_turns=1).messages
     assert left[0].role == "system"
