@@ -46,18 +46,24 @@ def is_request(block: Block) -> bool:
 def first_request(messages: Sequence[Message]) -> set[Place]:
     """Give the blocks of the first user message, and of the first in which a person asked.
 
-    Results are no part of it. A summary of what came before counts as what was asked first.
+    Results are no part of it. A summary of what came before counts as what was asked first; one
+    that stands beside it in front of the first answer stays as well.
     """
     found: set[Place] = set()
+    asked = False
     for position, message in enumerate(messages):
+        if message.role == "assistant" and asked:
+            break
         if message.role != "user":
             continue
-        asked = any(is_request(block) or is_summary(block) for block in message.blocks)
-        if asked or not found:
-            kinds = [block.kind for block in message.blocks]
-            found |= {Place(position, at) for at, kind in enumerate(kinds) if kind != "result"}
-        if asked:
-            break
+        blocks = list(enumerate(message.blocks))
+        sums_up = {Place(position, at) for at, block in blocks if is_summary(block)}
+        asks = bool(sums_up) or any(is_request(block) for _, block in blocks)
+        if not asked and (asks or not found):
+            found |= {Place(position, at) for at, block in blocks if block.kind != "result"}
+        elif asked:
+            found |= sums_up
+        asked = asked or asks
     return found
 
 

@@ -74,6 +74,12 @@ def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
     assert at(messages, pins.first_request(messages)) == [summary.text]
 
 
+def test_a_summary_that_stands_behind_the_first_request_stays_too():
+    summary = text("sum", name="summary", meta=True)
+    messages = [user("go"), system("s"), user(RULE, summary), assistant("x"), user("on", summary)]
+    assert at(messages, pins.first_request(messages)) == ["go", "sum"]
+
+
 def test_the_last_request_has_all_its_parts_and_nothing_of_the_harness():
     messages = [user("go"), assistant("x"), user("look", RULE, IMAGE), *exchange("c", "out")]
     assert at(messages, pins.last_request(messages)) == ["look", "image"]
