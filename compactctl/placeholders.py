@@ -27,7 +27,9 @@ _CUT = re.compile(
     rf"(?:, whole in ({_POINTER}))?\]\n?"
 )
 _CLEARED = re.compile(
-    rf"\[compactctl: tool result of ([\d,]+) tokens cleared(?:, whole in ({_POINTER}))?\]"
+    rf"\[compactctl: tool result of [\d,]+ tokens cleared(?:, (?:whole|text) in {_POINTER})?"
+    r"(?:, removed with it: .+)?\]",
+    re.DOTALL,
 )
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
@@ -35,7 +37,7 @@ _SUPERSEDED = re.compile(
     r"(?: by .+)?, see there\]"
 )
 _NAMED = 10
-"""Paths, or calls, that the placeholder of a read of many files names."""
+"""Paths, calls or images that the placeholder of one result names."""
 _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
@@ -92,9 +94,14 @@ def _whole_in(pointer: str | None) -> str:
     return f", whole in {pointer}" if pointer else ""
 
 
-def cleared(original: int, pointer: str | None) -> str:
-    """Stand for a result that was taken out; ``original`` is its size in tokens."""
-    return f"{CUT}tool result of {original:,} tokens cleared{_whole_in(pointer)}]"
+def cleared(original: int, pointer: str | None, images: Sequence[Block] = ()) -> str:
+    """Stand for a result that was taken out; ``original`` is its size in tokens.
+
+    What ``pointer`` leads to is its text: its ``images`` are kept nowhere, and are named.
+    """
+    where = f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
+    gone = f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
+    return f"{CUT}tool result of {original:,} tokens cleared{where}{gone}]"
 
 
 def read_cleared(text: str) -> bool:
@@ -110,9 +117,9 @@ def superseded(paths: Sequence[str], by: Sequence[str]) -> str:
     return f"{CUT}{said} {verb} read again{later}, see there]"
 
 
-def _some(items: Sequence[str]) -> str:
+def _some(items: Sequence[str], comma: str = ", ") -> str:
     more = len(items) - _NAMED
-    return ", ".join([*items[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
+    return comma.join([*items[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def is_superseded(text: str) -> bool:
@@ -122,15 +129,19 @@ def is_superseded(text: str) -> bool:
 
 def of_image(block: Block) -> Block:
     """Stand for an image: its type, its dimensions and its size."""
+    return msgspec.structs.replace(
+        block, kind="text", text=f"{CUT}image removed: {_described(block)}]", image=None
+    )
+
+
+def _described(block: Block) -> str:
     image = block.image
     said = (image.media_type if image else "") or "image"
     if image and image.width and image.height:
         said += f", {image.width}×{image.height}"
     if image and image.size:
         said += f", {image.size:,} bytes"
-    return msgspec.structs.replace(
-        block, kind="text", text=f"{CUT}image removed: {said}]", image=None
-    )
+    return said
 
 
 class Pruned(msgspec.Struct, frozen=True):

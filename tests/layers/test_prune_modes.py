@@ -241,12 +241,35 @@ def test_clear_knows_the_tool_of_a_result_whose_id_repeats():
     assert [placeholders.read_cleared(words) for words in told] == [True, False]
 
 
-def test_clear_takes_images_out_with_the_text():
-    picture = Block("image", image=Image("image/png", 9999, 640, 480))
-    asked = [user("Go."), *exchange("q", LONG, picture), says("Done.")]
+PICTURE = Block("image", image=Image("image/png", 9999, 640, 480))
+
+
+def test_clear_takes_images_out_with_the_text_and_names_them():
+    asked = [user("Go."), *exchange("q", LONG, PICTURE), says("Done.")]
     change = run(asked, mode="clear", keep_results=0)
     assert cleared(change.messages) == ["q"]
     assert [p.kind for p in change.messages[2].blocks[0].content] == ["text"]
+    said = answers(change.messages)["q"]
+    assert said.endswith(" tokens cleared, removed with it: image/png, 640×480, 9,999 bytes]")
+
+
+def test_clear_says_whole_only_of_what_is_stored_whole(tmp_path):
+    asked = [user("Go."), *exchange("p", LONG, PICTURE, PICTURE), *exchange("q", LONG)]
+    change = run([*asked, says("Done.")], tmp_path, mode="clear", keep_results=0)
+    with_images, without = answers(change.messages).values()
+    assert ", whole in artifact:" in without
+    assert ", text in artifact:" in with_images
+    assert with_images.count("image/png, 640×480, 9,999 bytes") == 2
+    pointer = with_images.partition(" in ")[2].partition(",")[0]
+    assert state(tmp_path, pointer) == "available"
+
+
+def test_clear_leaves_what_is_neither_text_nor_image():
+    odd = Block("other", name="document")
+    asked = [user("Go."), *exchange("q", odd, LONG, odd, PICTURE, LONG), says("Done.")]
+    content = run(asked, mode="clear", keep_results=0).messages[2].blocks[0].content
+    assert [piece.kind for piece in content] == ["other", "text", "other"]
+    assert placeholders.read_cleared(content[1].text)
 
 
 def test_a_negative_number_of_results_is_a_usage_error():
