@@ -162,6 +162,9 @@ def options(draw, names=layers.ORDER, *, room=False):
         }
         for name in names
     }
+    if "prune" in given:
+        measure = draw(st.sampled_from(pools.MEASURES))
+        given["prune"] |= dict.fromkeys(set(pools.MEASURES) - {measure})
     if room and "truncate" in given:
         given["truncate"] |= {"max_tokens": 170, "batch_tokens": None}
     return given

@@ -312,6 +312,23 @@ def test_to_keep_nothing_is_a_usage_error(option):
         prune(view(*talk(10)), **{option: 0})
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep_turns": 6, "keep_messages": 4},
+        {"keep_turns": 6, "keep_tokens": 4},
+        {"keep_messages": 6, "keep_tokens": 4, "mode": "clear"},
+    ],
+)
+def test_two_measures_of_what_is_kept_are_a_usage_error(options):
+    with pytest.raises(UsageError, match="give only one of"):
+        prune(view(*talk(10)), **options)
+
+
+def test_without_a_measure_six_turns_stay():
+    assert len(run(talk(10)).messages) == len(run(talk(10), keep_turns=6).messages) == 12
+
+
 def test_no_marker_leaves_none():
     change = run(talk(10), keep_turns=2, no_marker=True)
     assert texts(change.messages, "user") == ["Mend the build."]
