@@ -24,7 +24,6 @@ _NOT_A_REQUEST = (
     "Caveat: The messages below",
     "[Request interrupted",
     summaries.LABEL,
-    placeholders.CUT,
 )
 _PROTECTED = re.compile("|".join(map(re.escape, PROTECTED)))
 _SHELL_HEADER = "\nOutput:\n"
@@ -40,7 +39,11 @@ def is_request(block: Block) -> bool:
     """Say whether a user block is what a person asked; images and files are part of it."""
     if block.kind == "result" or block.meta:
         return False
-    return block.kind != "text" or not block.text.lstrip().startswith(_NOT_A_REQUEST)
+    if block.kind != "text":
+        return True
+    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
+        block.text
+    )
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:

@@ -2,7 +2,8 @@
 
 Each form has one writer and one reader here. A reader trusts nothing that it can check: a note of
 a cut carries a digest of the text around it, so that a look-alike inside a tool's own output is
-not taken for one of ours.
+not taken for one of ours; a placeholder of messages carries one of itself, so that what a person
+types stays theirs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from compactctl.model import Block
 CUT = "[compactctl: "
 NO_RESULT = f"{CUT}no result was recorded, the call was interrupted]"
 """Stands for the result of a call that has none; formats without a flag read it as a failure."""
+
+MISSING_START = f"{CUT}what came before is missing]"
+GAP = f"{CUT}a gap: the entry that came before is not in the file]"
+"""Repair's own messages, where there is nothing to put an end together with."""
 
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
@@ -44,7 +49,8 @@ _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
 _ITEM = rf"(?:{_QUOTED}|{_NAME})"
 _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
 _PRUNED = re.compile(
-    rf"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: ({_LIST})\.)?"
+    r"\[compactctl: ([\d,]+) earlier messages? removed \([0-9a-f]{8}\)\."
+    rf"(?: Files read: ({_LIST})\.)?"
     rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*))?\]",
     re.DOTALL,
 )
@@ -158,14 +164,15 @@ class Pruned(msgspec.Struct, frozen=True):
 def pruned(what: Pruned) -> str:
     """Say how many messages went and which files they read and modified."""
     noun = "message" if what.messages == 1 else "messages"
-    text = f"{CUT}{what.messages:,} earlier {noun} removed."
+    rest = ""
     if what.read or what.more_read:
-        text += f" Files read: {_list(what.read, what.more_read)}."
+        rest += f" Files read: {_list(what.read, what.more_read)}."
     if what.modified or what.more_modified:
-        text += f" Files modified: {_list(what.modified, what.more_modified)}."
+        rest += f" Files modified: {_list(what.modified, what.more_modified)}."
     if what.pointers:
-        text += f" Whole in {', '.join(what.pointers)}"
-    return text + "]"
+        rest += f" Whole in {', '.join(what.pointers)}"
+    digest = _digest(noun, rest, what.messages, None)
+    return f"{CUT}{what.messages:,} earlier {noun} removed ({digest}).{rest}]"
 
 
 def shorter(what: Pruned) -> Pruned:
@@ -192,7 +199,13 @@ def read_pruned(text: str) -> Pruned | None:
     except ValueError:  # quoted as we do not
         return None
     pointers = tuple(found[4].split(", ")) if found[4] else ()
-    return Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
+    what = Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
+    return what if pruned(what) == text else None
+
+
+def is_note(text: str) -> bool:
+    """Recognise a whole text that this tool put in where messages went or are missing."""
+    return text in {MISSING_START, GAP} or read_pruned(text) is not None
 
 
 def _list(paths: list[str], more: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import assistant, exchange, reading, result, system, text, user, view
 
-from compactctl import pins, summaries
+from compactctl import pins, placeholders, summaries
 from compactctl.model import Block, Image
 
 RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
@@ -20,7 +20,17 @@ def at(messages, places):
 
 @pytest.mark.parametrize(
     "block",
-    [text("mend it"), text(""), text("/help me"), IMAGE, Block("other", name="document")],
+    [
+        text("mend it"),
+        text(""),
+        text("[compactctl: 3 earlier messages removed.]"),
+        text("[compactctl: 3 earlier messages removed (00000000).]"),
+        text("[compactctl: what does that mean?"),
+        placeholders.of_image(IMAGE),
+        text("/help me"),
+        IMAGE,
+        Block("other", name="document"),
+    ],
     ids=lambda block: block.text or block.kind,
 )
 def test_what_a_person_sends_is_a_request(block):
@@ -40,7 +50,9 @@ def test_what_a_person_sends_is_a_request(block):
         text("# AGENTS.md instructions for /w"),
         text("Caveat: The messages below were generated"),
         text("[Request interrupted by user]"),
-        text("[compactctl: 3 earlier messages removed.]"),
+        text(placeholders.pruned(placeholders.Pruned(3, ["a.py"], []))),
+        text(placeholders.MISSING_START),
+        text(placeholders.GAP),
         text(summaries.fence("sum")),
         text("mend it", meta=True),
     ],

@@ -85,6 +85,10 @@ def test_no_path_can_forge_a_marker(path):
         '[compactctl: 3 earlier messages removed. Files read: "open.]',
         "[compactctl: 3 earlier messages removed. Files read: a b.]",
         f"[compactctl: 3 earlier messages removed. Files read: {'a, ' * 9000}a.]",
+        "[compactctl: 3 earlier messages removed.]",
+        "[compactctl: 3 earlier messages removed (00000000).]",
+        placeholders.pruned(Pruned(3, ["a"], [])).replace("a.", "b."),
+        placeholders.pruned(Pruned(3, ["a"], [])).replace("3", "4", 1),
     ],
 )
 def test_look_alikes_of_a_marker_are_not_trusted(text):

@@ -256,6 +256,24 @@ def test_words_of_the_model_that_look_like_a_marker_are_its_words():
     assert texts(left, "assistant") == [words]
 
 
+@pytest.mark.parametrize("meta", [False, True])
+def test_words_of_a_person_that_look_like_a_marker_stay(meta):
+    typed = "[compactctl: 3 earlier messages removed.]"
+    ours = text(placeholders.pruned(placeholders.Pruned(9, ["/x"], [])), meta=meta)
+    said = [user("go", ours, typed), assistant("x"), *talk(*"ab"), user(typed, "why?")]
+    left = pruned(*said, assistant("so"), keep_turns=1)
+    assert texts(left).count(typed) == 2
+    (mark,) = marks(left)
+    assert mark.read == ["/x"]
+    assert mark.messages > 9
+
+
+def test_a_last_request_of_nothing_but_a_look_alike_stays():
+    typed = "[compactctl: 3 earlier messages removed.]"
+    left = pruned(*talk(*"ab"), user(typed), *talk_of_tools(5), assistant("so"), keep_turns=1)
+    assert typed in texts(left)
+
+
 def test_a_part_that_went_is_said_too():
     mixed = [assistant("words", read("r", "/w/CLAUDE.md")), user(result("r", "Use tabs."))]
     (mark,) = marks(pruned(user("go"), *mixed, *talk("z"), keep_turns=1))
