@@ -36,14 +36,11 @@ def cut_out(
     kept, gone = _split(old, pinned, head)
     if not gone:
         return Change(view.messages, (), "nothing to drop but what must stay")
-    earlier = _earlier(old)
-    rest = kept
     if marker:
-        rest = [_without_markers(message) if earlier else message for message in kept]
+        kept, earlier, at = _without_markers(kept, head)
         pointer = view.archive() if view.archive else None
-        block = _marker(view, gone, earlier, pointer)
-        rest = _with_marker(rest, block, head)
-    left = [message for message in rest if message is not None and message.blocks]
+        kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
+    left = [message for message in kept if message is not None and message.blocks]
     actions = [
         Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
         for message in gone
@@ -80,29 +77,52 @@ def _split(
     return kept, gone
 
 
-def _earlier(messages: Sequence[Message]) -> list[Pruned]:
+def _without_markers(
+    kept: list[Message | None], head: int
+) -> tuple[list[Message | None], list[Pruned], int]:
+    """Take earlier placeholders out: (what is left, what they said, where the new one goes).
+
+    In the head a message of nothing else stays, since an answer may stand on either side: the new
+    placeholder takes the place of the first, and goes to the end of the head if there is none.
+    """
+    left: list[Message | None] = []
+    earlier: list[Pruned] = []
+    alone: int | None = None
+    for position, message in enumerate(kept):
+        marks = _marks(message)
+        if message is None or not marks:
+            left.append(message)
+            continue
+        rest = replace_blocks(message, [block for block in message.blocks if not _is_marker(block)])
+        if position < head and not rest.blocks:
+            if alone is not None:
+                left.append(message)
+                continue
+            alone = position
+        earlier += marks
+        left.append(rest)
+    if alone is not None:
+        return left, earlier, alone
+    first = (at for at, message in enumerate(left) if message and message.role == "user")
+    return left, earlier, head - 1 if head else next(first, -1)
+
+
+def _marks(message: Message | None) -> list[Pruned]:
+    if message is None or message.role != "user":
+        return []
     return [
         mark
-        for message in messages
-        if message.role == "user"
         for block in message.blocks
         if block.kind == "text" and (mark := placeholders.read_pruned(block.text))
     ]
-
-
-def _without_markers(message: Message | None) -> Message | None:
-    if message is None or message.role != "user":
-        return message
-    return replace_blocks(message, [block for block in message.blocks if not _is_marker(block)])
 
 
 def _is_marker(block: Block) -> bool:
     return block.kind == "text" and placeholders.read_pruned(block.text) is not None
 
 
-def _with_marker(kept: list[Message | None], marker: Block, head: int) -> list[Message | None]:
+def _with_marker(kept: list[Message | None], marker: Block, at: int) -> list[Message | None]:
     """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
-    at = head - 1 if head else next((i for i, m in enumerate(kept) if m and m.role == "user"), -1)
     before = kept[at] if 0 <= at < len(kept) else None
     if before is not None and before.role == "user":
         merged = Message("user", (*before.blocks, marker))

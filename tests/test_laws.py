@@ -266,6 +266,16 @@ def test_prune_keeps_the_alternation_of_roles(name, data):
     assert alternates(result.messages) or not alternates(found.messages)
 
 
+@law
+def test_a_view_goes_on_opening_with_the_user(name, data):
+    _, before, result = run_any(data, name)
+    assert opening(result.messages) == "user" or opening(before.messages) != "user"
+
+
+def opening(messages):
+    return next((message.role for message in messages if message.role != "system"), "user")
+
+
 def alternates(messages):
     roles = [message.role for message in messages if message.role != "system"]
     return all(role != after for role, after in itertools.pairwise(roles))

@@ -145,6 +145,28 @@ def test_a_snip_that_can_not_be_is_a_usage_error(options, said):
         prune(view(*talk(3)), mode="snip", **options)
 
 
+EARLIER = text(placeholders.pruned(placeholders.Pruned(7, ["/w/a.py"], [])), meta=True)
+
+
+@pytest.mark.parametrize("head", [0, 1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_a_message_of_nothing_but_an_earlier_marker_leaves_no_gap(head, at):
+    turns = [m for n in range(20) for m in (user(f"ask {n}"), says(f"say {n}"))]
+    turns[at] = user(EARLIER)
+    change = run(turns, mode="snip", head=head, max_messages=12)
+    assert roles(change.messages) == "ua" * (len(change.messages) // 2)
+    assert len(change.messages) <= 12
+    assert marker(change.messages).read == ["/w/a.py"]
+    assert marker(change.messages).messages > 7
+
+
+def test_two_messages_of_nothing_but_markers_leave_no_gap():
+    turns = [m for n in range(20) for m in (user(f"ask {n}"), says(f"say {n}"))]
+    turns[0] = turns[2] = user(EARLIER)
+    left = prune(view(*turns), mode="snip", max_messages=12).messages
+    assert roles(left).startswith("uauaua")
+
+
 # clear
 
 
