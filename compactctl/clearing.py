@@ -35,6 +35,7 @@ def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
         if block.kind == "result"
     ]
     old = set(results[: max(0, len(results) - keep)]) - pinned
+    old -= pins.sources(messages, lambda place: place not in old or place.message >= end)
     names = answered(messages)
     actions: list[Action] = []
     cleared: list[Message] = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compactctl import paths, placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import Place, block_at, pair
+from compactctl.read_tools import points_back
 from compactctl.reads import reads_of
 from compactctl.shells import is_shell
 from compactctl.tools import PROTECTED, is_todo, open_items
@@ -123,6 +124,31 @@ def todo(messages: Sequence[Message]) -> set[Place]:
         if interaction.result is not None and is_todo(call.name):
             return {interaction.call, interaction.result} if open_items(call) else set()
     return set()
+
+
+def sources(messages: Sequence[Message], stays: Callable[[Place], bool]) -> set[Place]:
+    """Give the reads, call and result, to which results that stay only point back.
+
+    A harness answers a second read of a file with "unchanged"; without the first that says nothing.
+    """
+    if not any(b.kind == "result" and _points_back(b) for m in messages for b in m.blocks):
+        return set()
+    shown: dict[str, set[Place]] = {}
+    found: set[Place] = set()
+    for interaction in pair(messages).interactions:
+        if interaction.result is None:
+            continue
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        for read in reads_of(call, result):
+            if not _points_back(result):
+                shown[read.key] = {interaction.call, interaction.result}
+            elif stays(interaction.result):
+                found |= shown.get(read.key, set())
+    return found
+
+
+def _points_back(result: Block) -> bool:
+    return not result.failed and points_back(result_text(result))
 
 
 def always(messages: Sequence[Message]) -> set[Place]:

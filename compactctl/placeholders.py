@@ -39,7 +39,7 @@ _CLEARED = re.compile(
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
     rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and [\d,]+ more)? (?:was|were) read again"
-    r"(?: by .+)?, see there\]"
+    r"(?: by (.+))?, see there\]"
 )
 _NAMED = 10
 """Paths, calls or images that the placeholder of one result names."""
@@ -130,7 +130,13 @@ def _some(items: Sequence[str], comma: str = ", ") -> str:
 
 def is_superseded(text: str) -> bool:
     """Recognise a whole text that :func:`superseded` wrote."""
-    return len(text) <= _LONGEST and bool(_SUPERSEDED.fullmatch(text))
+    return read_superseded(text) is not None
+
+
+def read_superseded(text: str) -> list[str] | None:
+    """Give the call ids that a text of :func:`superseded` names; None for any other text."""
+    found = _SUPERSEDED.fullmatch(text) if len(text) <= _LONGEST else None
+    return (found[1] or "").split(", ") if found else None
 
 
 def of_image(block: Block) -> Block:

@@ -118,7 +118,7 @@ def _shown_to(text: str) -> int | None:
     Line numbers in the text tell where a cut result ends. None where that can not be relied on:
     a result with a gap, a cut one without numbers, or one that only says "unchanged".
     """
-    if len(text) <= _STUB and _UNCHANGED.search(text):
+    if points_back(text):
         return None
     text = _without_reminder(text)
     end = text[-400:]
@@ -131,6 +131,11 @@ def _shown_to(text: str) -> int | None:
     if note >= 0 or _CUT.search(end):
         return last + 1 if last else None
     return last + 1 if last >= DEFAULT_READ_LINES else END
+
+
+def points_back(text: str) -> bool:
+    """Say whether a result only says that an earlier one still shows the file as it is."""
+    return len(text) <= _STUB and bool(_UNCHANGED.search(text))
 
 
 def _without_reminder(text: str) -> str:

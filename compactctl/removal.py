@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compactctl import placeholders, tools
+from compactctl import pins, placeholders, tools
 from compactctl.assemble import merge_users
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
@@ -33,6 +33,10 @@ def cut_out(
     in what an earlier placeholder said, and the pointer to the archive if there is one.
     """
     old = view.messages[:start]
+    pinned = pinned | pins.sources(
+        view.messages,
+        lambda place: place in pinned or place.message < head or place.message >= start,
+    )
     kept, gone = _split(old, pinned, head)
     if not gone:
         return Change(view.messages, (), "nothing to drop but what must stay")

@@ -14,6 +14,7 @@ LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
 
 OUTPUTS = (
     ("ok",),
+    ("File unchanged since last read. What the earlier result shows is still current.",),
     ("",),
     (),
     (LONG,),

@@ -42,7 +42,7 @@ def _call(draw, call_id):
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
     named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
-    told = draw(st.sampled_from(pools.OUTPUTS[:8] if kind == "read" else pools.OUTPUTS))
+    told = draw(st.sampled_from(pools.OUTPUTS[:9] if kind == "read" else pools.OUTPUTS))
     if not told:
         return made, Block("result", call_id=call_id, failed=failed)
     return made, result(call_id, *told, failed=failed, path=named or None)

@@ -52,17 +52,28 @@ def dedup(
     messages = view.messages
     named = named_read_tools(read_tool or [])
     globs = (*PROTECTED, *(protect or ()))
-    found = [s for s in _superseded(messages, globs, named, stale=stale) if _is_new(messages, s)]
+    found = _superseded(messages, globs, named, stale=stale)
+    found = _to_do(messages, found, drop=mode == "drop")
     changed = _drop(view, found) if mode == "drop" else _stub(view, found)
     verb = "dropped" if mode == "drop" else "replaced"
     note = f"{number(len(changed[1]), 'superseded read')} {verb}"
     return Change(changed[0], changed[1], note)
 
 
-def _is_new(messages: Sequence[Message], found: Superseded) -> bool:
-    """Say whether a read still holds more than a placeholder."""
-    assert found.interaction.result is not None
-    return not placeholders.is_superseded(result_text(block_at(messages, found.interaction.result)))
+def _to_do(
+    messages: Sequence[Message], found: Sequence[Superseded], *, drop: bool
+) -> list[Superseded]:
+    """Leave out the reads of which only a placeholder is left; it goes with the call it names."""
+    todo: list[Superseded] = []
+    gone: set[str] = set()
+    for superseded in reversed(found):
+        assert superseded.interaction.result is not None
+        result = block_at(messages, superseded.interaction.result)
+        names = placeholders.read_superseded(result_text(result))
+        if names is None or (drop and not gone.isdisjoint(names)):
+            todo.append(superseded)
+            gone.add(result.call_id or "")
+    return todo[::-1]
 
 
 def _superseded(
