@@ -56,11 +56,11 @@ class Read(msgspec.Struct, frozen=True):
 
 def read_of(call: Block, result: Block) -> Read | None:
     """Give what a successful read shows; None for any other interaction."""
-    if result.failed:
+    path, lowered = result.path, call.name.lower()
+    if result.failed or (path is None and lowered not in _READS and lowered not in EDITORS):
         return None
     given = arguments(call)
-    path = result.path
-    if path is None and _reads(call.name, given):
+    if path is None and (lowered in _READS or given.get("command") == "view"):
         path = path_of(given)
     if not path:
         return None
@@ -82,11 +82,6 @@ def _tells_lines(given: dict[str, Any]) -> bool:
 
 def _has_image(result: Block) -> bool:
     return any(piece.kind != "text" for piece in result.content)
-
-
-def _reads(name: str, given: dict[str, Any]) -> bool:
-    lowered = name.lower()
-    return lowered in _READS or (lowered in EDITORS and given.get("command") == "view")
 
 
 def path_of(given: dict[str, Any]) -> str | None:
@@ -135,7 +130,10 @@ def _shown_to(text: str) -> int | None:
 
 def points_back(text: str) -> bool:
     """Say whether a result only says that an earlier one still shows the file as it is."""
-    return len(text) <= _STUB and bool(_UNCHANGED.search(text))
+    if len(text) > _STUB:
+        return False
+    lowered = text.lower()  # much faster to look into than the expression that decides
+    return ("changed" in lowered or "modified" in lowered) and bool(_UNCHANGED.search(text))
 
 
 def _without_reminder(text: str) -> str:

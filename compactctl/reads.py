@@ -17,6 +17,7 @@ __all__ = ["Read", "ReadTool", "named_read_tools", "reads_of"]
 
 _MANY = ("paths", "files", "file_paths")
 _LINES = re.compile(r"(\d+)(?:,(\d+))?p")
+_READER = re.compile(r"\b(?:cat|nl|sed|head)\b")
 _SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
 _COMPLAINT = re.compile(r"\s*(?:cat|sed|head|nl|bash|sh|zsh): ")
 """What a command says that could not show a file, where no flag tells that it failed."""
@@ -61,6 +62,8 @@ def reads_of(call: Block, result: Block, named: Sequence[ReadTool] = ()) -> list
     if one is not None:
         return [one]
     if shells.is_shell(call.name):
+        if not _READER.search(call.text):
+            return []
         return _by_shell(arguments(call), call.cwd, result_text(result))
     if "read" not in call.name.lower():
         return []

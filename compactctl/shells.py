@@ -19,6 +19,8 @@ _PATCH = "*** Begin Patch"
 _APPLIED = re.compile(r"(?:^|[;&|(.])\s*apply_patch\b[^\n]*\n?\s*\*\*\* Begin Patch", re.MULTILINE)
 _ENTERED = re.compile(r"\s*cd\s+([^\s;&|]+)\s*(?:&&|;|\n)\s*apply_patch\b")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+_PLAIN = re.compile(r"[\w ./,:@%+=-]*", re.ASCII)
+"""A command that is parted at its spaces, as nearly all are; others take much longer."""
 _PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
@@ -48,6 +50,8 @@ def words(command: Any) -> list[str]:
             case ((["nl", "-ba", name] | ["nl", name]), ["sed", "-n", span]):
                 return ["sed", "-n", span, name]
         return []
+    if _PLAIN.fullmatch(command):
+        return command.split()
     if _SPECIAL.search(command):
         return []
     try:
