@@ -88,22 +88,26 @@ def _without_markers(
 
     In the head a message of nothing else stays, since an answer may stand on either side: the new
     placeholder takes the place of the first, and goes to the end of the head if there is none.
+    Where the format flags what a harness wrote, a copy without the flag is a person's and stays.
     """
+    is_flagged = any(block.meta for message in kept for block in _markers(message))
     left: list[Message | None] = []
     earlier: list[Pruned] = []
     alone: int | None = None
     for position, message in enumerate(kept):
-        marks = _marks(message)
-        if message is None or not marks:
+        ours = [block for block in _markers(message) if block.meta or not is_flagged]
+        if message is None or not ours:
             left.append(message)
             continue
-        rest = replace_blocks(message, [block for block in message.blocks if not _is_marker(block)])
+        rest = replace_blocks(
+            message, [block for block in message.blocks if all(block is not our for our in ours)]
+        )
         if position < head and not rest.blocks:
             if alone is not None:
                 left.append(message)
                 continue
             alone = position
-        earlier += marks
+        earlier += filter(None, (placeholders.read_pruned(block.text) for block in ours))
         left.append(rest)
     if alone is not None:
         return left, earlier, alone
@@ -111,14 +115,10 @@ def _without_markers(
     return left, earlier, head - 1 if head else next(first, -1)
 
 
-def _marks(message: Message | None) -> list[Pruned]:
+def _markers(message: Message | None) -> list[Block]:
     if message is None or message.role != "user":
         return []
-    return [
-        mark
-        for block in message.blocks
-        if block.kind == "text" and (mark := placeholders.read_pruned(block.text))
-    ]
+    return [block for block in message.blocks if _is_marker(block)]
 
 
 def _is_marker(block: Block) -> bool:

@@ -268,6 +268,15 @@ def test_words_of_a_person_that_look_like_a_marker_stay(meta):
     assert mark.messages > 9
 
 
+def test_a_copy_of_a_marker_that_a_person_sent_stays_where_a_flag_tells():
+    words = placeholders.pruned(placeholders.Pruned(9, ["/x"], []))
+    for meta, copies in ((True, 1), (False, 0)):
+        said = [user("go", text(words, meta=meta)), *talk("a"), user(words, "why?"), assistant("x")]
+        left = pruned(*said, *talk(*"bc"), keep_turns=1)
+        assert texts(left).count(words) == copies
+        assert max(mark.messages for mark in marks(left)) > 9
+
+
 def test_a_last_request_of_nothing_but_a_look_alike_stays():
     typed = "[compactctl: 3 earlier messages removed.]"
     left = pruned(*talk(*"ab"), user(typed), *talk_of_tools(5), assistant("so"), keep_turns=1)
