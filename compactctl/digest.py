@@ -87,13 +87,14 @@ def known_files(messages: Sequence[Message], previous: str | None) -> tools.File
 
 
 def _requests(messages: Sequence[Message]) -> list[str]:
-    """Give what the user asked."""
+    """Give what the user asked; of images that were taken out there is nothing to tell."""
     return [
         block.text
         for message in messages
         if message.role == "user"
         for block in message.blocks
         if block.kind == "text" and pins.is_request(block)
+        if not block.text.startswith(placeholders.IMAGE)
     ]
 
 

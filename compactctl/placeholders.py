@@ -22,9 +22,12 @@ CUT = "[compactctl: "
 NO_RESULT = f"{CUT}no result was recorded, the call was interrupted]"
 """Stands for the result of a call that has none; formats without a flag read it as a failure."""
 
+IMAGE = f"{CUT}image removed: "
+"""Begins what stands for an image."""
+
 MISSING_START = f"{CUT}what came before is missing]"
 GAP = f"{CUT}a gap: the entry that came before is not in the file]"
-"""Repair's own messages, where there is nothing to put an end together with."""
+"""What repair says where something is missing, in messages of its own."""
 
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
@@ -142,7 +145,7 @@ def read_superseded(text: str) -> list[str] | None:
 def of_image(block: Block) -> Block:
     """Stand for an image: its type, its dimensions and its size."""
     return msgspec.structs.replace(
-        block, kind="text", text=f"{CUT}image removed: {_described(block)}]", image=None
+        block, kind="text", text=f"{IMAGE}{_described(block)}]", image=None
     )
 
 

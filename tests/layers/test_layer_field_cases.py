@@ -398,6 +398,16 @@ def test_b62_a_summary_says_of_the_user_only_what_the_user_said():
     assert goal == said[0]
 
 
+def test_an_image_that_was_taken_out_is_part_of_a_request_and_no_goal():
+    picture = Block("image", image=Image("image/png", 9999, 640, 480))
+    talks = view(user(picture, "mend it"), *work(9), assistant("so"), *talk("z"))
+    left = truncate(talks, images="placeholder").messages
+    (note, _) = left[0].blocks
+    assert note.text in texts(prune(view(*left), keep_turns=1).messages)
+    (fenced, *_) = texts(summarize(view(*left), keep_messages=2).messages)
+    assert summaries.read(summaries.unfence(fenced))["Goal"] == ["mend it"]
+
+
 @pytest.mark.parametrize("many", range(6))
 def test_the_emergency_form_of_a_short_view_keeps_its_tail(many):
     talks = [user("go"), *work(2), assistant("so")][:many] or [user("go")]
