@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -21,7 +21,8 @@ _ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
     """Clear all results but the newest ``keep`` and those that the model has not seen yet.
 
-    ``store`` takes the text away first and gives its pointer. Without it, what no tool can give
+    ``store`` takes the text away first and gives its pointer; images no store takes, so they are
+    named in the placeholder. Without a store, what no tool can give
     again stays: answers of the user and results of memories.
     """
     messages = view.messages
@@ -34,6 +35,7 @@ def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
         if block.kind == "result"
     ]
     old = set(results[: max(0, len(results) - keep)]) - pinned
+    old -= pins.sources(messages, lambda place: place not in old or place.message >= end)
     names = answered(messages)
     actions: list[Action] = []
     cleared: list[Message] = []
@@ -66,14 +68,24 @@ def _cleared(
         pointer = store(text)
     elif pointer is None and any(cut and cut.pointer for cut in cuts):
         return result  # a placeholder has room for one pointer, and these are several texts
-    left = placeholders.cleared(sum(whole) if any(cuts) else before, pointer)
-    first = next((p for p in result.content if p.kind == "text"), Block("text"))
-    new = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=left),))
+    images = [piece for piece in result.content if piece.kind == "image"]
+    left = placeholders.cleared(sum(whole) if any(cuts) else before, pointer, images)
+    new = msgspec.structs.replace(result, content=_with_text(result.content, left))
     after = view.count(new)
     if after >= before:
         return result
     actions.append(Action("clear", result.entry, result.call_id, before, after, pointer))
     return new
+
+
+def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
+    """Put ``text`` in the place of all texts and images; what has no other place stays."""
+    first = next(piece for piece in content if piece.kind == "text")
+    return tuple(
+        msgspec.structs.replace(piece, text=text) if piece is first else piece
+        for piece in content
+        if piece is first or piece.kind not in {"text", "image"}
+    )
 
 
 def _alone(tool: str) -> bool:

@@ -51,6 +51,7 @@ def _sections(messages: Sequence[Message], before: dict[str, list[str]]) -> dict
     requests = [_flat(text) for text in _requests(messages)]
     files = known_files(messages, summaries.write(before) if before else None)
     goals = before.get("Goal", []) or requests[:1]
+    requests = [request for request in requests if not _is_listed(request, goals)]
     return {
         "Goal": goals,
         "Current status": _status(messages, requests, before),
@@ -86,13 +87,14 @@ def known_files(messages: Sequence[Message], previous: str | None) -> tools.File
 
 
 def _requests(messages: Sequence[Message]) -> list[str]:
-    """Give what the user asked."""
+    """Give what the user asked; of images that were taken out there is nothing to tell."""
     return [
         block.text
         for message in messages
         if message.role == "user"
         for block in message.blocks
         if block.kind == "text" and pins.is_request(block)
+        if not block.text.startswith(placeholders.IMAGE)
     ]
 
 
@@ -101,8 +103,9 @@ def _status(
 ) -> list[str]:
     calls = [b for m in messages for b in m.blocks if b.kind == "call"]
     counted = f"Summarised here: {len(messages):,} messages with {len(calls):,} tool calls."
-    asked = [f"The user asked: {request}" for request in requests[1:]]
     earlier = [i for i in before.get("Current status", []) if not i.startswith("Summarised here:")]
+    asked = [f"The user asked: {request}" for request in requests]
+    asked = [item for item in asked if not _is_listed(item, earlier)]
     harness = [
         f"An earlier summary said: {_flat(block.text)}"
         for message in messages
@@ -110,6 +113,11 @@ def _status(
         if message.role == "user" and block.name == "summary"
     ]
     return [counted, *earlier, *harness, *asked]
+
+
+def _is_listed(item: str, listed: Sequence[str]) -> bool:
+    """Say whether an item is among those of an earlier summary, which may have clipped it."""
+    return any(item == one or (one.endswith("…") and item.startswith(one[:-1])) for one in listed)
 
 
 def _constraints(messages: Sequence[Message]) -> list[str]:

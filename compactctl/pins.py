@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from compactctl import paths, placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import Place, block_at, pair
-from compactctl.tools import PROTECTED, is_todo, open_items, read_of
+from compactctl.read_tools import points_back
+from compactctl.reads import reads_of
+from compactctl.shells import is_shell
+from compactctl.tools import PROTECTED, is_todo, open_items
 
 _RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
 _NOT_A_REQUEST = (
@@ -21,8 +25,10 @@ _NOT_A_REQUEST = (
     "Caveat: The messages below",
     "[Request interrupted",
     summaries.LABEL,
-    placeholders.CUT,
 )
+_PROTECTED = re.compile("|".join(map(re.escape, PROTECTED)))
+_SHELL_HEADER = "\nOutput:\n"
+"""Ends what Codex puts before the output of a command; it differs from run to run."""
 
 
 def is_rule(block: Block) -> bool:
@@ -34,24 +40,34 @@ def is_request(block: Block) -> bool:
     """Say whether a user block is what a person asked; images and files are part of it."""
     if block.kind == "result" or block.meta:
         return False
-    return block.kind != "text" or not block.text.lstrip().startswith(_NOT_A_REQUEST)
+    if block.kind != "text":
+        return True
+    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
+        block.text
+    )
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
     """Give the blocks of the first user message, and of the first in which a person asked.
 
-    Results are no part of it. A summary of what came before counts as what was asked first.
+    Results are no part of it. A summary of what came before counts as what was asked first; one
+    that stands beside it in front of the first answer stays as well.
     """
     found: set[Place] = set()
+    asked = False
     for position, message in enumerate(messages):
+        if message.role == "assistant" and asked:
+            break
         if message.role != "user":
             continue
-        asked = any(is_request(block) or is_summary(block) for block in message.blocks)
-        if asked or not found:
-            kinds = [block.kind for block in message.blocks]
-            found |= {Place(position, at) for at, kind in enumerate(kinds) if kind != "result"}
-        if asked:
-            break
+        blocks = list(enumerate(message.blocks))
+        sums_up = {Place(position, at) for at, block in blocks if is_summary(block)}
+        asks = bool(sums_up) or any(is_request(block) for _, block in blocks)
+        if not asked and (asks or not found):
+            found |= {Place(position, at) for at, block in blocks if block.kind != "result"}
+        elif asked:
+            found |= sums_up
+        asked = asked or asks
     return found
 
 
@@ -82,11 +98,23 @@ def rules(messages: Sequence[Message]) -> set[Place]:
     for interaction in pair(messages).interactions:
         if interaction.result is None:
             continue
-        result = block_at(messages, interaction.result)
-        read = read_of(block_at(messages, interaction.call), result)
-        if read and paths.matches(read.path, PROTECTED):
-            latest[f"{read.key}\0{result_text(result)}"] = {interaction.call, interaction.result}
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        shown = _rules_read(call, result)
+        if shown:
+            latest[shown] = {interaction.call, interaction.result}
     return set().union(*latest.values()) if latest else set()
+
+
+def _rules_read(call: Block, result: Block) -> str | None:
+    """Tell apart what a call read of files of standing rules; None when it read none."""
+    if result.path is None and not _PROTECTED.search(call.text):  # so for nearly all calls
+        return None
+    reads = reads_of(call, result)
+    if not any(paths.matches(read.path, PROTECTED) for read in reads):
+        return None
+    text = result_text(result)
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    return "\0".join([*(read.key for read in reads), output if header else text])
 
 
 def todo(messages: Sequence[Message]) -> set[Place]:
@@ -96,6 +124,31 @@ def todo(messages: Sequence[Message]) -> set[Place]:
         if interaction.result is not None and is_todo(call.name):
             return {interaction.call, interaction.result} if open_items(call) else set()
     return set()
+
+
+def sources(messages: Sequence[Message], stays: Callable[[Place], bool]) -> set[Place]:
+    """Give the reads, call and result, to which results that stay only point back.
+
+    A harness answers a second read of a file with "unchanged"; without the first that says nothing.
+    """
+    if not any(b.kind == "result" and _points_back(b) for m in messages for b in m.blocks):
+        return set()
+    shown: dict[str, set[Place]] = {}
+    found: set[Place] = set()
+    for interaction in pair(messages).interactions:
+        if interaction.result is None:
+            continue
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        for read in reads_of(call, result):
+            if not _points_back(result):
+                shown[read.key] = {interaction.call, interaction.result}
+            elif stays(interaction.result):
+                found |= shown.get(read.key, set())
+    return found
+
+
+def _points_back(result: Block) -> bool:
+    return not result.failed and points_back(result_text(result))
 
 
 def always(messages: Sequence[Message]) -> set[Place]:

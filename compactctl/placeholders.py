@@ -2,14 +2,17 @@
 
 Each form has one writer and one reader here. A reader trusts nothing that it can check: a note of
 a cut carries a digest of the text around it, so that a look-alike inside a tool's own output is
-not taken for one of ours.
+not taken for one of ours; a placeholder of messages carries one of itself, so that what a person
+types stays theirs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -19,24 +22,38 @@ CUT = "[compactctl: "
 NO_RESULT = f"{CUT}no result was recorded, the call was interrupted]"
 """Stands for the result of a call that has none; formats without a flag read it as a failure."""
 
+IMAGE = f"{CUT}image removed: "
+"""Begins what stands for an image."""
+
+MISSING_START = f"{CUT}what came before is missing]"
+GAP = f"{CUT}a gap: the entry that came before is not in the file]"
+"""What repair says where something is missing, in messages of its own."""
+
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
     r"\n?\[compactctl: [\d,]+ of ([\d,]+) tokens cut \(([0-9a-f]{8})\)"
     rf"(?:, whole in ({_POINTER}))?\]\n?"
 )
 _CLEARED = re.compile(
-    rf"\[compactctl: tool result of ([\d,]+) tokens cleared(?:, whole in ({_POINTER}))?\]"
+    rf"\[compactctl: tool result of [\d,]+ tokens cleared(?:, (?:whole|text) in {_POINTER})?"
+    r"(?:, removed with it: .+)?\]",
+    re.DOTALL,
 )
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
-    r"\[compactctl: \"(?:[^\"\\]|\\.)*\" was read again(?: by .+)?, see there\]"
+    rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and [\d,]+ more)? (?:was|were) read again"
+    r"(?: by (.+))?, see there\]"
 )
+_NAMED = 10
+"""Paths, calls or images that the placeholder of one result names."""
 _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
-_ITEM = rf'(?:"(?:[^"\\]|\\.)*"|{_NAME})'
+_ITEM = rf"(?:{_QUOTED}|{_NAME})"
 _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
 _PRUNED = re.compile(
-    rf"\[compactctl: ([\d,]+) earlier messages? removed\.(?: Files read: ({_LIST})\.)?"
+    r"\[compactctl: ([\d,]+) earlier messages? removed \([0-9a-f]{8}\)\."
+    rf"(?: Files read: ({_LIST})\.)?"
     rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*))?\]",
     re.DOTALL,
 )
@@ -86,9 +103,14 @@ def _whole_in(pointer: str | None) -> str:
     return f", whole in {pointer}" if pointer else ""
 
 
-def cleared(original: int, pointer: str | None) -> str:
-    """Stand for a result that was taken out; ``original`` is its size in tokens."""
-    return f"{CUT}tool result of {original:,} tokens cleared{_whole_in(pointer)}]"
+def cleared(original: int, pointer: str | None, images: Sequence[Block] = ()) -> str:
+    """Stand for a result that was taken out; ``original`` is its size in tokens.
+
+    What ``pointer`` leads to is its text: its ``images`` are kept nowhere, and are named.
+    """
+    where = f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
+    gone = f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
+    return f"{CUT}tool result of {original:,} tokens cleared{where}{gone}]"
 
 
 def read_cleared(text: str) -> bool:
@@ -96,28 +118,45 @@ def read_cleared(text: str) -> bool:
     return len(text) <= _LONGEST and bool(_CLEARED.fullmatch(text))
 
 
-def superseded(path: str, by: str | None) -> str:
-    """Stand for a read that a later one shows again; ``by`` is the call id of that one."""
-    later = f" by {by}" if by else ""
-    return f"{CUT}{msgspec.json.encode(path).decode()} was read again{later}, see there]"
+def superseded(paths: Sequence[str], by: Sequence[str]) -> str:
+    """Stand for a read that later ones show again; ``by`` are the call ids of those."""
+    said = _some([_quote(path) for path in paths])
+    verb = "was" if len(paths) == 1 else "were"
+    later = f" by {_some(by)}" if by else ""
+    return f"{CUT}{said} {verb} read again{later}, see there]"
+
+
+def _some(items: Sequence[str], comma: str = ", ") -> str:
+    more = len(items) - _NAMED
+    return comma.join([*items[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def is_superseded(text: str) -> bool:
     """Recognise a whole text that :func:`superseded` wrote."""
-    return len(text) <= _LONGEST and bool(_SUPERSEDED.fullmatch(text))
+    return read_superseded(text) is not None
+
+
+def read_superseded(text: str) -> list[str] | None:
+    """Give the call ids that a text of :func:`superseded` names; None for any other text."""
+    found = _SUPERSEDED.fullmatch(text) if len(text) <= _LONGEST else None
+    return (found[1] or "").split(", ") if found else None
 
 
 def of_image(block: Block) -> Block:
     """Stand for an image: its type, its dimensions and its size."""
+    return msgspec.structs.replace(
+        block, kind="text", text=f"{IMAGE}{_described(block)}]", image=None
+    )
+
+
+def _described(block: Block) -> str:
     image = block.image
     said = (image.media_type if image else "") or "image"
     if image and image.width and image.height:
         said += f", {image.width}×{image.height}"
     if image and image.size:
         said += f", {image.size:,} bytes"
-    return msgspec.structs.replace(
-        block, kind="text", text=f"{CUT}image removed: {said}]", image=None
-    )
+    return said
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -134,14 +173,15 @@ class Pruned(msgspec.Struct, frozen=True):
 def pruned(what: Pruned) -> str:
     """Say how many messages went and which files they read and modified."""
     noun = "message" if what.messages == 1 else "messages"
-    text = f"{CUT}{what.messages:,} earlier {noun} removed."
+    rest = ""
     if what.read or what.more_read:
-        text += f" Files read: {_list(what.read, what.more_read)}."
+        rest += f" Files read: {_list(what.read, what.more_read)}."
     if what.modified or what.more_modified:
-        text += f" Files modified: {_list(what.modified, what.more_modified)}."
+        rest += f" Files modified: {_list(what.modified, what.more_modified)}."
     if what.pointers:
-        text += f" Whole in {', '.join(what.pointers)}"
-    return text + "]"
+        rest += f" Whole in {', '.join(what.pointers)}"
+    digest = _digest(noun, rest, what.messages, None)
+    return f"{CUT}{what.messages:,} earlier {noun} removed ({digest}).{rest}]"
 
 
 def shorter(what: Pruned) -> Pruned:
@@ -165,16 +205,29 @@ def read_pruned(text: str) -> Pruned | None:
     try:
         read, more_read = _unlist(found[2])
         modified, more_modified = _unlist(found[3])
-    except msgspec.DecodeError:  # quoted as we do not
+    except ValueError:  # quoted as we do not
         return None
     pointers = tuple(found[4].split(", ")) if found[4] else ()
-    return Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
+    what = Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
+    return what if pruned(what) == text else None
+
+
+def is_note(text: str) -> bool:
+    """Recognise a whole text that this tool put in where messages went or are missing."""
+    return text in {MISSING_START, GAP} or read_pruned(text) is not None
 
 
 def _list(paths: list[str], more: int) -> str:
     """Write paths so that none can end the list or forge another: odd ones are quoted."""
-    items = [p if _PLAIN.fullmatch(p) else msgspec.json.encode(p).decode() for p in paths]
+    items = [p if _PLAIN.fullmatch(p) else _quote(p) for p in paths]
     return ", ".join([*items, *([f"and {more:,} more"] if more else [])])
+
+
+def _quote(path: str) -> str:
+    try:
+        return msgspec.json.encode(path).decode()
+    except UnicodeError:  # half of a surrogate pair
+        return json.dumps(path)
 
 
 def _unlist(text: str | None) -> tuple[list[str], int]:
@@ -182,7 +235,7 @@ def _unlist(text: str | None) -> tuple[list[str], int]:
         return [], 0
     rest = _MORE.search(text)
     items = _ITEMS.findall(text[: rest.start()] if rest else text)
-    paths = [msgspec.json.decode(i, type=str) if i.startswith('"') else i for i in items]
+    paths = [json.loads(i) if i.startswith('"') else i for i in items]
     return paths, _int(rest[1]) if rest else 0
 
 

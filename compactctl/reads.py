@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from compactctl import paths, placeholders
+from compactctl import paths, placeholders, shells
 from compactctl.errors import UsageError
 from compactctl.model import Block, arguments, result_text
-from compactctl.tools import END, Read, is_shell, read_of
+from compactctl.read_tools import END, Read, read_of
 
 __all__ = ["Read", "ReadTool", "named_read_tools", "reads_of"]
 
 _MANY = ("paths", "files", "file_paths")
-_SPECIAL = re.compile(r"[|&;<>$`*?\[\]{}()~!\n\\]")
 _LINES = re.compile(r"(\d+)(?:,(\d+))?p")
+_READER = re.compile(r"\b(?:cat|nl|sed|head)\b")
 _SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
 _COMPLAINT = re.compile(r"\s*(?:cat|sed|head|nl|bash|sh|zsh): ")
 """What a command says that could not show a file, where no flag tells that it failed."""
-_PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
 class ReadTool(msgspec.Struct, frozen=True):
@@ -63,11 +61,15 @@ def reads_of(call: Block, result: Block, named: Sequence[ReadTool] = ()) -> list
     one = read_of(call, result)
     if one is not None:
         return [one]
+    if shells.is_shell(call.name):
+        if not _READER.search(call.text):
+            return []
+        return _by_shell(arguments(call), call.cwd, result_text(result))
+    if "read" not in call.name.lower():
+        return []
     given = arguments(call)
-    if is_shell(call.name):
-        return _by_shell(given, call.cwd, result_text(result))
     many: list[Any] = next((given[key] for key in _MANY if isinstance(given.get(key), list)), [])
-    if "read" not in call.name.lower() or not all(isinstance(path, str) for path in many):
+    if not all(isinstance(path, str) for path in many):
         return []
     sure = 1 if _is_shortened(result_text(result)) else END
     return [Read(path, paths.key(path, call.cwd), sure=sure) for path in many]
@@ -97,38 +99,14 @@ def _by_named(tool: ReadTool, call: Block, text: str) -> list[Read]:
 
 def _by_shell(given: dict[str, Any], cwd: str, text: str) -> list[Read]:
     """Recognise a command that is exactly a read: cat, head, nl or ``sed -n a,bp`` of files."""
-    words = _words(given.get("command", given.get("cmd")))
-    workdir = given.get("workdir")
-    where = paths.key(workdir, cwd) if isinstance(workdir, str) else cwd
+    words = shells.words(given.get("command", given.get("cmd")))
+    where = shells.folder(given, cwd)
     found = _plain_read(words)
     if found is None or given.get("run_in_background") is True or _COMPLAINT.match(text):
         return []
     names, start, stop = found
     sure = start if _is_shortened(text) else stop
     return [Read(name, paths.key(name, where), start, stop, sure) for name in names]
-
-
-def _words(command: Any) -> list[str]:
-    """Give the words of a simple command, [] for anything that a shell would work on."""
-    if isinstance(command, list):
-        if len(command) == 3 and command[1] in {"-c", "-lc"}:  # noqa: PLR2004 (bash -lc TEXT)
-            return _words(command[2])
-        return command if all(isinstance(word, str) for word in command) else []
-    if not isinstance(command, str):
-        return []
-    piped = _PIPED.fullmatch(command.strip())
-    if piped:
-        numbered, lines = _words(piped[1]), _words(piped[2])
-        match numbered, lines:
-            case ((["nl", "-ba", name] | ["nl", name]), ["sed", "-n", span]):
-                return ["sed", "-n", span, name]
-        return []
-    if _SPECIAL.search(command):
-        return []
-    try:
-        return shlex.split(command)
-    except ValueError:  # an open quote
-        return []
 
 
 def _plain_read(words: list[str]) -> tuple[list[str], int, int] | None:

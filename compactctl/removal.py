@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compactctl import placeholders, tools
+from compactctl import pins, placeholders, tools
 from compactctl.assemble import merge_users
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
@@ -33,17 +33,18 @@ def cut_out(
     in what an earlier placeholder said, and the pointer to the archive if there is one.
     """
     old = view.messages[:start]
+    pinned = pinned | pins.sources(
+        view.messages,
+        lambda place: place in pinned or place.message < head or place.message >= start,
+    )
     kept, gone = _split(old, pinned, head)
     if not gone:
         return Change(view.messages, (), "nothing to drop but what must stay")
-    earlier = _earlier(old)
-    rest = kept
     if marker:
-        rest = [_without_markers(message) if earlier else message for message in kept]
+        kept, earlier, at = _without_markers(kept, head)
         pointer = view.archive() if view.archive else None
-        block = _marker(view, gone, earlier, pointer)
-        rest = _with_marker(rest, block, head)
-    left = [message for message in rest if message is not None and message.blocks]
+        kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
+    left = [message for message in kept if message is not None and message.blocks]
     actions = [
         Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
         for message in gone
@@ -80,29 +81,52 @@ def _split(
     return kept, gone
 
 
-def _earlier(messages: Sequence[Message]) -> list[Pruned]:
-    return [
-        mark
-        for message in messages
-        if message.role == "user"
-        for block in message.blocks
-        if block.kind == "text" and (mark := placeholders.read_pruned(block.text))
-    ]
+def _without_markers(
+    kept: list[Message | None], head: int
+) -> tuple[list[Message | None], list[Pruned], int]:
+    """Take earlier placeholders out: (what is left, what they said, where the new one goes).
+
+    In the head a message of nothing else stays, since an answer may stand on either side: the new
+    placeholder takes the place of the first, and goes to the end of the head if there is none.
+    Where the format flags what a harness wrote, a copy without the flag is a person's and stays.
+    """
+    is_flagged = any(block.meta for message in kept for block in _markers(message))
+    left: list[Message | None] = []
+    earlier: list[Pruned] = []
+    alone: int | None = None
+    for position, message in enumerate(kept):
+        ours = [block for block in _markers(message) if block.meta or not is_flagged]
+        if message is None or not ours:
+            left.append(message)
+            continue
+        rest = replace_blocks(
+            message, [block for block in message.blocks if all(block is not our for our in ours)]
+        )
+        if position < head and not rest.blocks:
+            if alone is not None:
+                left.append(message)
+                continue
+            alone = position
+        earlier += filter(None, (placeholders.read_pruned(block.text) for block in ours))
+        left.append(rest)
+    if alone is not None:
+        return left, earlier, alone
+    first = (at for at, message in enumerate(left) if message and message.role == "user")
+    return left, earlier, head - 1 if head else next(first, -1)
 
 
-def _without_markers(message: Message | None) -> Message | None:
+def _markers(message: Message | None) -> list[Block]:
     if message is None or message.role != "user":
-        return message
-    return replace_blocks(message, [block for block in message.blocks if not _is_marker(block)])
+        return []
+    return [block for block in message.blocks if _is_marker(block)]
 
 
 def _is_marker(block: Block) -> bool:
     return block.kind == "text" and placeholders.read_pruned(block.text) is not None
 
 
-def _with_marker(kept: list[Message | None], marker: Block, head: int) -> list[Message | None]:
+def _with_marker(kept: list[Message | None], marker: Block, at: int) -> list[Message | None]:
     """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
-    at = head - 1 if head else next((i for i, m in enumerate(kept) if m and m.role == "user"), -1)
     before = kept[at] if 0 <= at < len(kept) else None
     if before is not None and before.role == "user":
         merged = Message("user", (*before.blocks, marker))

@@ -11,14 +11,12 @@ from compactctl import jsonio, structure
 from compactctl.layer import Action
 from compactctl.lines import Entry
 from compactctl.model import Block
-from compactctl.placeholders import CUT
+from compactctl.placeholders import GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactctl.transcript import Transcript
-
-GAP = f"{CUT}a gap: the entry that came before is not in the file]"
 
 _BREAKS = frozenset({"FILE-12", "FILE-13"})
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compactctl.protocol.pairs import Place
     from compactctl.repair_case import Case
 
-MISSING_START = f"{placeholders.CUT}what came before is missing]"
+MISSING_START = placeholders.MISSING_START
 IMAGES = tuple(f"IMG-0{number}" for number in range(1, 7))
 
 

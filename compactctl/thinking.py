@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from compactctl.model import Message, replace_blocks
+from compactctl.model import Block, Message, replace_blocks
 from compactctl.protocol.pairs import open_loop
 
 Mode = Literal["auto", "keep", "drop"]
@@ -22,6 +22,24 @@ def first_change(old: Sequence[Message], new: Sequence[Message]) -> int | None:
         if before is not after:
             return position
     return None if len(old) == len(new) else min(len(old), len(new))
+
+
+def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:
+    """Give the blocks of a message that stay; thinking goes with the last of what it led to.
+
+    Providers refuse reasoning without the item that follows it.
+    """
+    left: list[Block] = []
+    led_to: list[bool] = []
+    is_behind = False
+    for block, stay in zip(reversed(blocks), reversed(stays), strict=True):
+        is_thought = block.kind == "thinking"
+        if not is_thought:
+            led_to = [stay] if is_behind else [*led_to, stay]
+        is_behind = is_thought
+        if stay and not (is_thought and led_to and not any(led_to)):
+            left.append(block)
+    return left[::-1]
 
 
 def settle(

@@ -14,6 +14,7 @@ LOOKALIKE = f"{placeholders.CUT}1 of 9,999 tokens cut (00000000)]"
 
 OUTPUTS = (
     ("ok",),
+    ("File unchanged since last read. What the earlier result shows is still current.",),
     ("",),
     (),
     (LONG,),
@@ -106,8 +107,8 @@ SMALL = {
     "prune": {
         "mode": ("drop", "drop", "snip", "clear"),
         "keep_turns": (1, 2, 3, 4),
-        "keep_messages": (None, None, 1, 4),
-        "keep_tokens": (None, None, 1, 300),
+        "keep_messages": (None, 1, 4),
+        "keep_tokens": (None, 1, 300),
         "head": (0, 1, 3),
         "max_messages": (4, 7),
         "keep_results": (0, 1, 3),
@@ -121,3 +122,6 @@ SMALL = {
     },
 }
 """Values small enough to bite on small transcripts; what is not here has its default."""
+
+MEASURES = ("keep_turns", "keep_messages", "keep_tokens")
+"""Options of prune of which no more than one may be given."""

@@ -42,7 +42,7 @@ def _call(draw, call_id):
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
     named = path if kind == "read" and draw(st.integers(0, 4)) == 4 else None
-    told = draw(st.sampled_from(pools.OUTPUTS[:8] if kind == "read" else pools.OUTPUTS))
+    told = draw(st.sampled_from(pools.OUTPUTS[:9] if kind == "read" else pools.OUTPUTS))
     if not told:
         return made, Block("result", call_id=call_id, failed=failed)
     return made, result(call_id, *told, failed=failed, path=named or None)
@@ -162,6 +162,9 @@ def options(draw, names=layers.ORDER, *, room=False):
         }
         for name in names
     }
+    if "prune" in given:
+        measure = draw(st.sampled_from(pools.MEASURES))
+        given["prune"] |= dict.fromkeys(set(pools.MEASURES) - {measure})
     if room and "truncate" in given:
         given["truncate"] |= {"max_tokens": 170, "batch_tokens": None}
     return given

@@ -222,6 +222,18 @@ def test_thinking_is_the_same_or_gone(name, data):
 
 
 @law
+def test_no_reasoning_loses_what_followed_it(name, data):
+    _, _, before, result = run_one(data, name)
+    assert lonely(load(written_by(result), name)) <= lonely(before)
+
+
+def lonely(transcript):
+    found = problems(transcript.messages, "openai-responses")
+    at = [problem.place for problem in found if problem.rule == "THINK-03"]
+    return Multiset(transcript.messages[p.message].blocks[p.block].text for p in at)
+
+
+@law
 def test_no_signed_thinking_is_left_behind_a_change(name, data):
     _, _, found, result = run_one(data, name)
     first, messages = result.steps[0].first_changed, load(written_by(result), name).messages
@@ -252,6 +264,16 @@ def test_the_open_loop_is_touched_by_truncate_alone(name, data):
 def test_prune_keeps_the_alternation_of_roles(name, data):
     _, _, found, result = run_one(data, name, ("prune",))
     assert alternates(result.messages) or not alternates(found.messages)
+
+
+@law
+def test_a_view_goes_on_opening_with_the_user(name, data):
+    _, before, result = run_any(data, name)
+    assert opening(result.messages) == "user" or opening(before.messages) != "user"
+
+
+def opening(messages):
+    return next((message.role for message in messages if message.role != "system"), "user")
 
 
 def alternates(messages):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import assistant, exchange, reading, result, system, text, user, view
 
-from compactctl import pins, summaries
+from compactctl import pins, placeholders, summaries
 from compactctl.model import Block, Image
 
 RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
@@ -20,7 +20,17 @@ def at(messages, places):
 
 @pytest.mark.parametrize(
     "block",
-    [text("mend it"), text(""), text("/help me"), IMAGE, Block("other", name="document")],
+    [
+        text("mend it"),
+        text(""),
+        text("[compactctl: 3 earlier messages removed.]"),
+        text("[compactctl: 3 earlier messages removed (00000000).]"),
+        text("[compactctl: what does that mean?"),
+        placeholders.of_image(IMAGE),
+        text("/help me"),
+        IMAGE,
+        Block("other", name="document"),
+    ],
     ids=lambda block: block.text or block.kind,
 )
 def test_what_a_person_sends_is_a_request(block):
@@ -40,7 +50,9 @@ def test_what_a_person_sends_is_a_request(block):
         text("# AGENTS.md instructions for /w"),
         text("Caveat: The messages below were generated"),
         text("[Request interrupted by user]"),
-        text("[compactctl: 3 earlier messages removed.]"),
+        text(placeholders.pruned(placeholders.Pruned(3, ["a.py"], []))),
+        text(placeholders.MISSING_START),
+        text(placeholders.GAP),
         text(summaries.fence("sum")),
         text("mend it", meta=True),
     ],
@@ -74,6 +86,12 @@ def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
     assert at(messages, pins.first_request(messages)) == [summary.text]
 
 
+def test_a_summary_that_stands_behind_the_first_request_stays_too():
+    summary = text("sum", name="summary", meta=True)
+    messages = [user("go"), system("s"), user(RULE, summary), assistant("x"), user("on", summary)]
+    assert at(messages, pins.first_request(messages)) == ["go", "sum"]
+
+
 def test_the_last_request_has_all_its_parts_and_nothing_of_the_harness():
     messages = [user("go"), assistant("x"), user("look", RULE, IMAGE), *exchange("c", "out")]
     assert at(messages, pins.last_request(messages)) == ["look", "image"]
@@ -105,3 +123,31 @@ def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_o
 
 def test_a_failed_read_of_rules_does_not_count():
     assert pins.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()
+
+
+@pytest.mark.parametrize(
+    "command", ["cat CLAUDE.md", "sed -n 1,80p /w/AGENTS.md", "cat x GEMINI.md"]
+)
+def test_rules_read_through_a_shell_count_with_their_call(command):
+    messages = [user("go"), *exchange("a", "Use tabs.", command=command), assistant("x")]
+    assert {place.message for place in pins.rules(messages)} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat README.md", "grep tabs CLAUDE.md", "cat CLAUDE.md | head", "cat CLAUDE.md.orig", "ls"],
+)
+def test_other_commands_read_no_rules(command):
+    assert pins.rules([*exchange("a", "Use tabs.", command=command), assistant("x")]) == set()
+
+
+def test_of_identical_rules_that_codex_read_the_latest_counts():
+    head = "Chunk ID: {}\nWall time: 0.0{} seconds\nProcess exited with code 0\nOutput:\nUse tabs."
+    reads = [
+        message
+        for number in (1, 2)
+        for message in exchange(
+            f"c{number}", head.format(number, number), tool="exec_command", cmd="cat AGENTS.md"
+        )
+    ]
+    assert {place.message for place in pins.rules(reads)} == {2, 3}

@@ -3,8 +3,8 @@
 import pytest
 from builders import call, result
 
+from compactctl.read_tools import END
 from compactctl.reads import reads_of
-from compactctl.tools import END
 
 
 def shown(command, answer="text", cwd="/w", tool="Bash", **more):

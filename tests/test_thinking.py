@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, result, roles, thinking, user, view
+from builders import assistant, call, exchange, result, roles, text, thinking, user, view
 
 from compactctl.model import Message
-from compactctl.thinking import first_change, settle
+from compactctl.thinking import first_change, left_of, settle
 
 SAID = view(
     user("go"),
@@ -85,3 +85,24 @@ def test_the_first_change_is_found_by_identity():
     assert first_change(SAID, touched(3)) == 3
     assert first_change(SAID, SAID[:4]) == 4
     assert first_change(SAID, [*SAID, *exchange("x", "y")]) == 7
+
+
+THOUGHTS = {
+    # blocks (T thinking, others anything): which go by themselves, what is left of all
+    "Ta": ("a", ""),
+    "Tab": ("a", "Tb"),
+    "TaTb": ("a", "Tb"),
+    "TTaTb": ("a", "Tb"),
+    "aTb": ("b", "a"),
+    "aTbcT": ("b", "aTcT"),
+    "TaT": ("", "TaT"),
+    "T": ("", "T"),
+    "TaTbTc": ("ac", "Tb"),
+}
+
+
+@pytest.mark.parametrize(("given", "gone", "left"), [(k, *v) for k, v in THOUGHTS.items()])
+def test_thinking_goes_with_the_last_of_what_it_led_to(given, gone, left):
+    blocks = [thinking(f"{at}") if name == "T" else text(name) for at, name in enumerate(given)]
+    kept = left_of(blocks, [name not in gone for name in given])
+    assert "".join("T" if block.kind == "thinking" else block.text for block in kept) == left

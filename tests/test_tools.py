@@ -6,7 +6,8 @@ import pytest
 from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl import tools
-from compactctl.tools import END, answered, files, modified_by, read_of
+from compactctl.read_tools import END, read_of
+from compactctl.tools import answered, files, modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
@@ -83,6 +84,66 @@ def test_what_a_call_changes(made, paths):
     assert modified_by(made) == paths
 
 
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
+HEREDOC = f"apply_patch <<'EOF'\n{PATCH}EOF"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["apply_patch", PATCH],
+        ["bash", "-lc", HEREDOC],
+        HEREDOC,
+        f"git status && apply_patch <<EOF\n{PATCH}EOF\nmake",
+        f'apply_patch "{PATCH}"',
+    ],
+    ids=["list", "list of a shell", "heredoc", "among others", "quoted"],
+)
+@pytest.mark.parametrize("more", [{}, {"workdir": "/w"}, {"justification": "to mend it"}])
+def test_a_patch_in_a_command_changes_its_files(command, more):
+    made = call("c", "shell", **more, command=command)
+    assert modified_by(made) == ["a.py"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["cat", "notes about *** Begin Patch"],
+        f"cat > patch.txt <<'EOF'\n{PATCH}EOF",
+        f"echo apply_patch; cat <<'EOF'\n{PATCH}EOF",
+        "grep -rn '*** Begin Patch' .",
+        "apply_patch --help",
+        [7],
+        None,
+    ],
+)
+def test_a_command_that_only_carries_a_patch_changes_nothing(command):
+    assert modified_by(call("c", "shell", command=command)) == []
+
+
+def test_an_edit_whose_text_holds_a_patch_changes_its_own_file():
+    assert modified_by(call("c", "Write", file_path="/w/doc.md", content=PATCH)) == ["/w/doc.md"]
+
+
+def test_a_moved_file_changes_under_both_names():
+    words = PATCH.replace("@@", "*** Move to: b.py\n@@")
+    assert modified_by(call("c", "apply_patch", input=words)) == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"command": HEREDOC}, "/w/a.py"),
+        ({"command": HEREDOC, "workdir": "sub"}, "/w/sub/a.py"),
+        ({"command": HEREDOC, "workdir": "/x"}, "/x/a.py"),
+        ({"command": f"cd sub && {HEREDOC}"}, "/w/sub/a.py"),
+        ({"command": ["bash", "-lc", f"cd '/y' && {HEREDOC}"], "workdir": "/x"}, "/y/a.py"),
+    ],
+)
+def test_a_patch_starts_from_the_folder_of_its_command(given, key):
+    assert tools.keys_modified_by(call("c", "shell", "/w", **given)) == [key]
+
+
 def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
     messages = [
         *reading("a", "x"),
@@ -93,6 +154,17 @@ def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
         assistant(call("f", "Write", file_path="/w/f.py")),
     ]
     assert files(messages) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
+
+
+def test_files_read_through_a_shell_are_named_too():
+    messages = [
+        *exchange("a", "x", command="cat /w/a.py 'b c.py'"),
+        *exchange("b", "x", command=["bash", "-lc", "sed -n 1,80p d.py"], tool="local_shell"),
+        *exchange("c", "x", command="cat e.py | grep x"),
+        *exchange("d", "no", command="cat f.py", failed=True),
+        *exchange("e", "x", tool="read_many_files", paths=["g.py", "h.py"]),
+    ]
+    assert files(messages).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
 
 
 def test_each_result_is_of_the_tool_that_it_answers():

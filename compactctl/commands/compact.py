@@ -21,6 +21,7 @@ from compactctl.commands.common import (
     with_options,
 )
 from compactctl.errors import UsageError
+from compactctl.layers.prune import only_one
 from compactctl.pipeline import Step
 from compactctl.reading import STANDARD
 from compactctl.slim import slim
@@ -92,8 +93,13 @@ _LIMITS = {
         False,
     ),
     "layers": (
-        Annotated[str, typer.Option(metavar="A,B", help="The layers to run, in this order.")],
-        ",".join(layers.ORDER),
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="A,B", help=f"The layers to run, in this order. [{','.join(layers.ORDER)}]"
+            ),
+        ],
+        None,
     ),
 }
 
@@ -121,9 +127,10 @@ def compacted(found: Transcript, counter: Counter, given: dict[str, Any], how: H
 def _one(file: str, given: dict[str, Any]) -> None:
     clock = Clock()
     check_outputs(file, given)
+    how = _how(given)
     counter = load_counter(given["tokenizer"])
     found = read(file, given["format"])
-    result = _run(found, given, _how(given), counter)
+    result = _run(found, given, how, counter)
     slimmed = slim(result) if given["slim"] else None
     total = _total(result, counter, given)
     result = slimmed.result if slimmed else result
@@ -146,8 +153,12 @@ class How(NamedTuple):
 
 def _how(given: dict[str, Any]) -> How:
     """Read the options; a bulk run does that once, since it takes as long as a small file."""
+    if given["reactive"] and given["layers"] is not None:
+        raise UsageError("--reactive runs summarize alone: give it or --layers")
     names = ("summarize",) if given["reactive"] else _names(given["layers"])
     options = options_of(names, given, layers.ORDER)
+    if "prune" in options:
+        only_one(*(options["prune"][f"keep_{each}"] for each in ("turns", "messages", "tokens")))
     soft, hard = _limits(given)
     if given["reactive"]:
         options["summarize"]["keep_messages"] = _REACTIVE_MESSAGES
@@ -175,7 +186,12 @@ def _run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) -
 def _limits(given: dict[str, Any]) -> tuple[int, int]:
     """Give the soft and the hard limit in tokens."""
     if given["window"] is None:
-        return given["soft_limit"], given["hard_limit"]
+        soft, hard = given["soft_limit"], given["hard_limit"]
+        if min(soft, hard) < 0:
+            raise UsageError("--soft-limit and --hard-limit must be at least 0")
+        if soft > hard and not given["reactive"]:  # which stops at no soft limit
+            raise UsageError(f"--soft-limit ({soft:,}) must not be above --hard-limit ({hard:,})")
+        return soft, hard
     usable = given["window"] - given["reserve"]
     if given["reserve"] < 0 or usable <= 0:
         raise UsageError("--window must be greater than --reserve, and neither negative")
@@ -183,7 +199,9 @@ def _limits(given: dict[str, Any]) -> tuple[int, int]:
     return usable + 1, given["window"]
 
 
-def _names(given: str) -> tuple[str, ...]:
+def _names(given: str | None) -> tuple[str, ...]:
+    if given is None:
+        return layers.ORDER
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     unknown = [name for name in names if name not in layers.ORDER]
     if unknown or not names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import stat
@@ -44,23 +45,30 @@ class ArtifactStore:
     def put(self, text: str) -> str:
         """Store ``text`` as UTF-8 and give its pointer; the same text is stored once.
 
+        A text with half of a surrogate pair has no UTF-8. It is stored as a JSON string in ASCII
+        under a name that ends in ``.json``; parsing that gives the very text.
+
         Raises:
             InputError: the folder cannot be written, or what lies there is not ours.
 
         """
-        return self.put_bytes(text.encode("utf-8", "replace"))
+        try:
+            content = text.encode()
+        except UnicodeEncodeError:
+            return self.put_bytes(json.dumps(text).encode(), ".json")
+        return self.put_bytes(content)
 
-    def put_bytes(self, content: bytes) -> str:
+    def put_bytes(self, content: bytes, suffix: str = ".txt") -> str:
         """Store ``content``, as :meth:`put` does."""
         digest = hashlib.sha256(content).hexdigest()
         if self.dry:
-            return self._pointer(f"{digest[:SHORT]}.txt", digest)
+            return self._pointer(f"{digest[:SHORT]}{suffix}", digest)
         try:
             folder = self._folder()
             try:
                 name = next(
                     name
-                    for name in (f"{digest[:SHORT]}.txt", f"{digest}.txt")
+                    for name in (f"{digest[:SHORT]}{suffix}", f"{digest}{suffix}")
                     if _put(folder, name, content)
                 )
             finally:

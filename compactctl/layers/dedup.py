@@ -13,17 +13,18 @@ from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks, result_text
 from compactctl.protocol.pairs import Interaction, Place, block_at, open_loop, pair
 from compactctl.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.thinking import left_of
 from compactctl.tools import PROTECTED, keys_modified_by
 
 EXAMPLE = "compactctl dedup session.jsonl --protect '*.rules' -o small.jsonl"
 
 
 class Superseded(msgspec.Struct, frozen=True):
-    """A read that may go: which interaction, what it read, and the call that shows it again."""
+    """A read that may go: which interaction, what it read, and the calls that show it again."""
 
     interaction: Interaction
-    path: str
-    by: str | None
+    paths: list[str]
+    by: list[str]
 
 
 def dedup(
@@ -51,17 +52,28 @@ def dedup(
     messages = view.messages
     named = named_read_tools(read_tool or [])
     globs = (*PROTECTED, *(protect or ()))
-    found = [s for s in _superseded(messages, globs, named, stale=stale) if _is_new(messages, s)]
+    found = _superseded(messages, globs, named, stale=stale)
+    found = _to_do(messages, found, drop=mode == "drop")
     changed = _drop(view, found) if mode == "drop" else _stub(view, found)
     verb = "dropped" if mode == "drop" else "replaced"
     note = f"{number(len(changed[1]), 'superseded read')} {verb}"
     return Change(changed[0], changed[1], note)
 
 
-def _is_new(messages: Sequence[Message], found: Superseded) -> bool:
-    """Say whether a read still holds more than a placeholder."""
-    assert found.interaction.result is not None
-    return not placeholders.is_superseded(result_text(block_at(messages, found.interaction.result)))
+def _to_do(
+    messages: Sequence[Message], found: Sequence[Superseded], *, drop: bool
+) -> list[Superseded]:
+    """Leave out the reads of which only a placeholder is left; it goes with the call it names."""
+    todo: list[Superseded] = []
+    gone: set[str] = set()
+    for superseded in reversed(found):
+        assert superseded.interaction.result is not None
+        result = block_at(messages, superseded.interaction.result)
+        names = placeholders.read_superseded(result_text(result))
+        if names is None or (drop and not gone.isdisjoint(names)):
+            todo.append(superseded)
+            gone.add(result.call_id or "")
+    return todo[::-1]
 
 
 def _superseded(
@@ -91,7 +103,8 @@ def _superseded(
             continue
         by = [_shown_again(read, later, stale=stale and read.key in edited) for read in reads]
         if interaction.call.message < end and all(who is not None for who in by):
-            found.append(Superseded(interaction, reads[0].path, by[0]))
+            names = dict.fromkeys(read.path for read in reads)
+            found.append(Superseded(interaction, [*names], [*dict.fromkeys(filter(None, by))]))
         else:
             for read in reads:
                 later.setdefault(read.key, []).append((read, call.call_id))
@@ -129,7 +142,7 @@ def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[
         place = superseded.interaction.result
         assert place is not None
         result = block_at(view.messages, place)
-        text = placeholders.superseded(superseded.path, superseded.by)
+        text = placeholders.superseded(superseded.paths, superseded.by)
         first = next((p for p in result.content if p.kind == "text"), Block("text"))
         stub = msgspec.structs.replace(result, content=(msgspec.structs.replace(first, text=text),))
         before, after = view.count(result), view.count(stub)
@@ -146,13 +159,15 @@ def _stub(view: View, found: Sequence[Superseded]) -> tuple[list[Message], list[
 
 
 def without(messages: Sequence[Message], gone: set[Place]) -> list[Message]:
-    """Take blocks out of a view; a message that keeps nothing but thinking goes with them."""
+    """Take blocks out of a view, thinking with what it led to; an empty message goes with them."""
+    touched = {place.message for place in gone}
     kept: list[Message] = []
     for position, message in enumerate(messages):
-        blocks = [
-            block for at, block in enumerate(message.blocks) if Place(position, at) not in gone
-        ]
-        new = replace_blocks(message, blocks)
-        if new is message or any(block.kind != "thinking" for block in blocks):
-            kept.append(new)
+        if position not in touched:
+            kept.append(message)
+            continue
+        stays = [Place(position, at) not in gone for at in range(len(message.blocks))]
+        blocks = left_of(message.blocks, stays)
+        if any(block.kind != "thinking" for block in blocks):
+            kept.append(replace_blocks(message, blocks))
     return merge_users(kept)

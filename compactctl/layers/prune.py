@@ -16,6 +16,9 @@ from compactctl.removal import cut_out
 
 EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
 
+_TURNS = 6
+"""Newest turns that stay when nothing else is asked for."""
+
 
 def prune(
     view: View,
@@ -26,8 +29,9 @@ def prune(
         "messages and takes out old tool results.",
     ] = "drop",
     keep_turns: Annotated[
-        int, "Newest turns to keep (a turn: one answer of the model with all its tool results)."
-    ] = 6,
+        int | None,
+        "Newest turns to keep (a turn: one answer of the model with all its tool results). [6]",
+    ] = None,
     keep_messages: Annotated[
         int | None, "Instead: newest messages to keep, widened so that no turn is parted."
     ] = None,
@@ -40,6 +44,7 @@ def prune(
     no_marker: Annotated[bool, "Leave no placeholder that says what went."] = False,
 ) -> Change:
     """Drop old turns; the first and the last request of the user and standing rules stay."""
+    only_one(keep_turns, keep_messages, keep_tokens)
     if mode == "clear":
         return clear(view, _positive("--keep-results", keep_results, 0), view.store)
     messages = view.messages
@@ -51,10 +56,23 @@ def prune(
     elif keep_tokens is not None:
         start = _start_of_tokens(view, _positive("--keep-tokens", keep_tokens), pinned)
     else:
-        start = _start_of_turns(messages, _positive("--keep-turns", keep_turns))
+        start = _start_of_turns(
+            messages, _positive("--keep-turns", _TURNS if keep_turns is None else keep_turns)
+        )
     if start is None:
         return Change(messages, (), "nothing older than what is kept")
     return cut_out(view, start, pinned, marker=not no_marker)
+
+
+def only_one(*measures: int | None) -> None:
+    """Refuse more than one measure of what is kept.
+
+    Raises:
+        UsageError: several are given.
+
+    """
+    if sum(measure is not None for measure in measures) > 1:
+        raise UsageError("give only one of --keep-turns, --keep-messages and --keep-tokens")
 
 
 def _positive(option: str, value: int, least: int = 1) -> int:

@@ -13,7 +13,8 @@ from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.protocol.pairs import Place, block_at
-from compactctl.tools import answered, is_shell
+from compactctl.shells import is_shell
+from compactctl.tools import answered
 
 EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 

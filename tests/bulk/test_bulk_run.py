@@ -120,7 +120,7 @@ def test_what_is_no_transcript_is_skipped_and_what_is_broken_fails_alone(tmp_pat
 
 def test_a_view_over_the_hard_limit_fails_and_is_not_written(tmp_path):
     source = write(tmp_path / "in", {"big.jsonl": BIG})
-    done = bulk(source, "-o", tmp_path / "out", "--hard-limit", 10)
+    done = bulk(source, "-o", tmp_path / "out", "--soft-limit", 10, "--hard-limit", 10)
     assert done.returncode == 6
     assert "the hard limit is 10" in done.stderr
     assert tree(tmp_path / "out") == {}

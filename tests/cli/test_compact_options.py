@@ -104,6 +104,40 @@ def test_options_that_can_not_be_are_usage_errors(compact, options):
     refused(compact(*options), 2)
 
 
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--soft-limit", "200", "--hard-limit", "100"), "--soft-limit (200) must not be above"),
+        (
+            ("--hard-limit", "70000"),
+            "--soft-limit (80,000) must not be above --hard-limit (70,000)",
+        ),
+        (("--soft-limit", "-1"), "must be at least 0"),
+        (("--hard-limit", "-1", "--reactive"), "must be at least 0"),
+        (("--reactive", "--layers", "prune"), "give it or --layers"),
+        (("--reactive", "--layers", "truncate,dedup,prune,summarize"), "give it or --layers"),
+        (("--keep-turns", "3", "--prune-keep-messages", "9"), "give only one of --keep-turns"),
+        (("--keep-turns", "6", "--keep-tokens", "9"), "give only one of --keep-turns"),
+    ],
+)
+def test_options_that_contradict_each_other_are_usage_errors(compact, options, what):
+    assert what in refused(compact(*options), 2)
+    assert what in refused(compact(*options, stdin=b""), 2)  # before anything is read
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--soft-limit", "90000", "--hard-limit", "90000"),
+        ("--reactive", "--hard-limit", "70000"),
+        ("--keep-turns", "3"),
+        ("--layers", "dedup", "--keep-turns", "3", "--prune-keep-messages", "9"),
+    ],
+)
+def test_options_that_agree_are_none(compact, options):
+    assert compact(*options).returncode == 0
+
+
 def test_the_floor_is_stated(compact):
     done = compact("--soft-limit", "200", "--layers", "truncate,prune")
     assert done.returncode == 0

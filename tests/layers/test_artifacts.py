@@ -1,13 +1,18 @@
 """``truncate --artifacts``: what is cut is stored first, once, and found again by its pointer."""
 
 import hashlib
+import json
 import os
 import stat
+import tempfile
+from pathlib import Path
 
 import msgspec
 import pytest
 from builders import COUNTER, call, exchange, result, texts, user, view
 from builders import assistant as says
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compactctl import placeholders
 from compactctl.durable.artifacts import ArtifactStore, session_name
@@ -148,6 +153,34 @@ def test_a_symlinked_folder_below_the_root_is_refused(tmp_path, name):
     with pytest.raises(InputError, match="cannot be stored"):
         truncate(stored_view(root, *session_of()), max_tokens=LIMIT)
     assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("text", ["half \ud83d of it", "\udc00", '\ud83d\n\u2028 "é" 👍 \\ud83d'])
+def test_half_of_a_surrogate_pair_is_given_back(tmp_path, text):
+    pointer = ArtifactStore(str(tmp_path), "s1").put(text)
+    (path,) = files(tmp_path)
+    assert path.suffix == ".json"
+    assert json.loads(path.read_bytes()) == text
+    assert state(tmp_path, pointer) == "available"
+    assert ArtifactStore(str(tmp_path), "s1").put(text) == pointer
+
+
+@pytest.mark.parametrize("text", ["", "plain", '"quoted"', "👍 \u2028\r\n é", "\0"])
+def test_any_other_text_is_stored_as_it_is(tmp_path, text):
+    pointer = ArtifactStore(str(tmp_path), "s1").put(text)
+    (path,) = files(tmp_path)
+    assert (path.suffix, path.read_bytes().decode()) == (".txt", text)
+    assert state(tmp_path, pointer) == "available"
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_every_text_comes_back_from_where_its_pointer_leads(text):
+    with tempfile.TemporaryDirectory() as root:
+        pointer = ArtifactStore(root, "s1").put(text)
+        name = pointer.split(":")[2]
+        content = (Path(root) / "s1" / "tool-results" / name).read_bytes()
+        back = json.loads(content) if name.endswith(".json") else content.decode()
+        assert back == json.loads(json.dumps(text))  # two halves side by side are one character
 
 
 def test_a_symlink_in_the_place_of_an_artifact_is_not_followed(tmp_path):

@@ -205,6 +205,15 @@ def test_a_message_left_with_nothing_but_thinking_goes():
     assert roles(change.messages) == "uaua"
 
 
+def test_reasoning_goes_with_the_call_that_it_led_to():
+    answer = [assistant(thinking("one"), "look", thinking("two"), read("a"), thinking(), call("s"))]
+    batch = [*answer, user(result("a", "x"), result("s", "x"))]
+    change = dedup(view(user("go"), *batch, *reading("b", "x"), *END))
+    said = [(block.kind, block.text or block.call_id) for block in change.messages[1].blocks]
+    assert said[:3] == [("thinking", "one"), ("text", "look"), ("thinking", "hm")]
+    assert ids(change.messages) == ["s", "b"]
+
+
 def test_user_messages_that_meet_become_one():
     lonely = [assistant(read("a")), user(result("a", "x"), "next")]
     change = dedup(view(user("go"), *lonely, *reading("b", "x"), *END))

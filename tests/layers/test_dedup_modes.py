@@ -51,6 +51,21 @@ def test_a_stub_names_the_surviving_call():
     assert answer(change, "r3") == TEXT
 
 
+def test_a_stub_of_a_read_of_many_files_names_all_of_them():
+    many = exchange("m", TEXT, tool="read_many_files", paths=["/w/a.py", "/w/b.py", "/w/a.py"])
+    one, two = reading("r1", TEXT), reading("r2", TEXT, path="/w/b.py")
+    stub = answer(run(*many, *one, *two, mode="stub"), "m")
+    assert stub == '[compactctl: "/w/a.py", "/w/b.py" were read again by r1, r2, see there]'
+
+
+def test_a_stub_names_no_more_files_than_there_is_room_for():
+    paths = [f"/w/{number}.py" for number in range(40)]
+    many = [exchange(c, TEXT * 9, tool="read_many_files", paths=paths) for c in ("m1", "m2")]
+    stub = answer(run(*many[0], *many[1], mode="stub"), "m1")
+    assert stub.count(".py") == 10
+    assert "and 30 more were read again by m2," in stub
+
+
 def test_a_stub_that_would_not_be_shorter_is_not_made():
     change = run(*reading("r1", "x = 1"), *reading("r2", "x = 1"), mode="stub")
     assert not change.actions

@@ -149,6 +149,15 @@ def test_a_read_of_standing_rules_stays_as_a_pair():
     assert ids(left) == ids(left, "result") == ["r", "t4"]
 
 
+def test_a_shell_read_of_standing_rules_stays_and_the_marker_names_shell_reads():
+    rules = exchange("r", "Use tabs.", command="cat CLAUDE.md")
+    other = exchange("s", "x = 1", command="sed -n 1,80p src/a.py")
+    left = pruned(user("go"), *rules, *other, *talk_of_tools(3), assistant("done"), keep_turns=1)
+    assert ids(left) == ids(left, "result") == ["r"]
+    (mark,) = marks(left)
+    assert mark.read == ["src/a.py"]
+
+
 def test_of_a_batch_with_rules_only_their_read_stays():
     batch = [
         assistant("look", read("r", "/w/CLAUDE.md"), call("s")),
@@ -156,6 +165,14 @@ def test_of_a_batch_with_rules_only_their_read_stays():
     ]
     left = pruned(user("go"), *batch, *talk_of_tools(3), assistant("done"), keep_turns=1)
     assert ids(left) == ids(left, "result") == ["r"]
+
+
+def test_no_reasoning_stays_without_what_followed_it():
+    rules = assistant(thinking("one"), read("r", "/w/CLAUDE.md"), thinking("two"), call("s"))
+    batch = [rules, user(result("r", "Use tabs."), result("s", "out"))]
+    left = pruned(user("go"), *batch, *talk_of_tools(3), assistant(thinking(), "so"), keep_turns=1)
+    kinds = ["".join(block.kind[0] for block in m.blocks) for m in left if m.role == "assistant"]
+    assert kinds == ["c", "tt"]
 
 
 def test_system_messages_stay():
@@ -237,6 +254,33 @@ def test_words_of_the_model_that_look_like_a_marker_are_its_words():
     words = placeholders.pruned(placeholders.Pruned(9, ["/x"], []))
     left = pruned(*talk(*"ab"), user("go"), Message("assistant", (text(words),)), keep_turns=1)
     assert texts(left, "assistant") == [words]
+
+
+@pytest.mark.parametrize("meta", [False, True])
+def test_words_of_a_person_that_look_like_a_marker_stay(meta):
+    typed = "[compactctl: 3 earlier messages removed.]"
+    ours = text(placeholders.pruned(placeholders.Pruned(9, ["/x"], [])), meta=meta)
+    said = [user("go", ours, typed), assistant("x"), *talk(*"ab"), user(typed, "why?")]
+    left = pruned(*said, assistant("so"), keep_turns=1)
+    assert texts(left).count(typed) == 2
+    (mark,) = marks(left)
+    assert mark.read == ["/x"]
+    assert mark.messages > 9
+
+
+def test_a_copy_of_a_marker_that_a_person_sent_stays_where_a_flag_tells():
+    words = placeholders.pruned(placeholders.Pruned(9, ["/x"], []))
+    for meta, copies in ((True, 1), (False, 0)):
+        said = [user("go", text(words, meta=meta)), *talk("a"), user(words, "why?"), assistant("x")]
+        left = pruned(*said, *talk(*"bc"), keep_turns=1)
+        assert texts(left).count(words) == copies
+        assert max(mark.messages for mark in marks(left)) > 9
+
+
+def test_a_last_request_of_nothing_but_a_look_alike_stays():
+    typed = "[compactctl: 3 earlier messages removed.]"
+    left = pruned(*talk(*"ab"), user(typed), *talk_of_tools(5), assistant("so"), keep_turns=1)
+    assert typed in texts(left)
 
 
 def test_a_part_that_went_is_said_too():

@@ -145,6 +145,28 @@ def test_a_snip_that_can_not_be_is_a_usage_error(options, said):
         prune(view(*talk(3)), mode="snip", **options)
 
 
+EARLIER = text(placeholders.pruned(placeholders.Pruned(7, ["/w/a.py"], [])), meta=True)
+
+
+@pytest.mark.parametrize("head", [0, 1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_a_message_of_nothing_but_an_earlier_marker_leaves_no_gap(head, at):
+    turns = [m for n in range(20) for m in (user(f"ask {n}"), says(f"say {n}"))]
+    turns[at] = user(EARLIER)
+    change = run(turns, mode="snip", head=head, max_messages=12)
+    assert roles(change.messages) == "ua" * (len(change.messages) // 2)
+    assert len(change.messages) <= 12
+    assert marker(change.messages).read == ["/w/a.py"]
+    assert marker(change.messages).messages > 7
+
+
+def test_two_messages_of_nothing_but_markers_leave_no_gap():
+    turns = [m for n in range(20) for m in (user(f"ask {n}"), says(f"say {n}"))]
+    turns[0] = turns[2] = user(EARLIER)
+    left = prune(view(*turns), mode="snip", max_messages=12).messages
+    assert roles(left).startswith("uauaua")
+
+
 # clear
 
 
@@ -241,12 +263,35 @@ def test_clear_knows_the_tool_of_a_result_whose_id_repeats():
     assert [placeholders.read_cleared(words) for words in told] == [True, False]
 
 
-def test_clear_takes_images_out_with_the_text():
-    picture = Block("image", image=Image("image/png", 9999, 640, 480))
-    asked = [user("Go."), *exchange("q", LONG, picture), says("Done.")]
+PICTURE = Block("image", image=Image("image/png", 9999, 640, 480))
+
+
+def test_clear_takes_images_out_with_the_text_and_names_them():
+    asked = [user("Go."), *exchange("q", LONG, PICTURE), says("Done.")]
     change = run(asked, mode="clear", keep_results=0)
     assert cleared(change.messages) == ["q"]
     assert [p.kind for p in change.messages[2].blocks[0].content] == ["text"]
+    said = answers(change.messages)["q"]
+    assert said.endswith(" tokens cleared, removed with it: image/png, 640×480, 9,999 bytes]")
+
+
+def test_clear_says_whole_only_of_what_is_stored_whole(tmp_path):
+    asked = [user("Go."), *exchange("p", LONG, PICTURE, PICTURE), *exchange("q", LONG)]
+    change = run([*asked, says("Done.")], tmp_path, mode="clear", keep_results=0)
+    with_images, without = answers(change.messages).values()
+    assert ", whole in artifact:" in without
+    assert ", text in artifact:" in with_images
+    assert with_images.count("image/png, 640×480, 9,999 bytes") == 2
+    pointer = with_images.partition(" in ")[2].partition(",")[0]
+    assert state(tmp_path, pointer) == "available"
+
+
+def test_clear_leaves_what_is_neither_text_nor_image():
+    odd = Block("other", name="document")
+    asked = [user("Go."), *exchange("q", odd, LONG, odd, PICTURE, LONG), says("Done.")]
+    content = run(asked, mode="clear", keep_results=0).messages[2].blocks[0].content
+    assert [piece.kind for piece in content] == ["other", "text", "other"]
+    assert placeholders.read_cleared(content[1].text)
 
 
 def test_a_negative_number_of_results_is_a_usage_error():
@@ -287,6 +332,23 @@ def test_keep_tokens_keeps_the_newest_turn_in_any_case():
 def test_to_keep_nothing_is_a_usage_error(option):
     with pytest.raises(UsageError, match="must be at least 1"):
         prune(view(*talk(10)), **{option: 0})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep_turns": 6, "keep_messages": 4},
+        {"keep_turns": 6, "keep_tokens": 4},
+        {"keep_messages": 6, "keep_tokens": 4, "mode": "clear"},
+    ],
+)
+def test_two_measures_of_what_is_kept_are_a_usage_error(options):
+    with pytest.raises(UsageError, match="give only one of"):
+        prune(view(*talk(10)), **options)
+
+
+def test_without_a_measure_six_turns_stay():
+    assert len(run(talk(10)).messages) == len(run(talk(10), keep_turns=6).messages) == 12
 
 
 def test_no_marker_leaves_none():
