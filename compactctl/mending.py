@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import findings, repair, repair_chain, repair_lines, thinking, transcript
+from compactctl import (
+    findings,
+    repair,
+    repair_chain,
+    repair_lines,
+    repair_order,
+    thinking,
+    transcript,
+)
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import rewrite
 
@@ -60,8 +68,12 @@ def mend(
         actions: list[Action] = []
         new = _round(now, lines, actions, mode)
         did = [(a.rule, a.call_id) for a in actions if not a.rule.startswith("FILE-")]
-        if new is None or (did and did == before_that) or not any(map(bytes.strip, new)):
-            break  # the same again would help no more, and an empty file is no transcript
+        if did and did == before_that:  # what was made is no part of the view: ids repeat
+            actions = []
+            chunks = repair_chain.tell_apart(now, actions)
+            new = None if chunks is None else _split(chunks)
+        if new is None or not any(map(bytes.strip, new)):
+            break  # an empty file is no transcript
         before_that = did
         mends += [_mend(action, now) for action in actions]
         lines = new
@@ -84,7 +96,7 @@ def _round(
     mended = repair_lines.mend_damage(now, lines, actions)
     if actions:
         return _split(mended)
-    for step in (repair_chain.mend_chain, repair_lines.mend_hollow):
+    for step in (_mend_order, repair_chain.mend_chain, repair_lines.mend_hollow):
         chunks = step(now, actions)
         if chunks is not None:
             return _split(chunks)
@@ -93,6 +105,17 @@ def _round(
         return None
     settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
     return rewrite(now, settled).lines()
+
+
+def _mend_order(now: Transcript, actions: list[Action]) -> Sequence[bytes] | None:
+    """Sort the entries of a file in which more is wrong than their order."""
+    moved: list[Action] = []
+    chunks = repair_order.mend_order(now, moved)
+    found = findings.find(now, now.format.PROFILE) if chunks else ()
+    if not any(each.severity == "error" or each.rule == repair.TAIL for each in found):
+        return None
+    actions += moved
+    return chunks
 
 
 def _split(chunks: Sequence[bytes]) -> list[bytes]:

@@ -34,7 +34,7 @@ _STEPS: tuple[tuple[tuple[str, ...], Step], ...] = (
 )
 """In this order: a call has its id before it has its result."""
 
-_TAIL = "TAIL-01"
+TAIL = "TAIL-01"
 """Only a warning, for a session can go on from it; but a request can not."""
 
 
@@ -44,7 +44,7 @@ def mend(transcript: Transcript, actions: list[Action]) -> Sequence[Message]:
     found = [
         problem
         for problem in problems(transcript.messages, profile, transcript=transcript)
-        if problem.severity == "error" or problem.rule == _TAIL
+        if problem.severity == "error" or problem.rule == TAIL
     ]
     broken = {problem.rule for problem in found}
     for rules, step in _STEPS:
