@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +13,7 @@ from compactctl import (
     repair_chain,
     repair_lines,
     repair_order,
+    repair_tally,
     thinking,
     transcript,
 )
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from compactctl.findings import Finding
     from compactctl.layer import Action
+    from compactctl.repair_tally import Lines, Pieces
     from compactctl.transcript import Transcript
 
 _ROUNDS = 100
@@ -47,9 +50,15 @@ class Mended(msgspec.Struct, frozen=True):
 
     before: Transcript
     after: Transcript
-    lines: Sequence[bytes]
+    read: Sequence[bytes]
+    written: Lines
     mends: list[Mend]
     left: list[Finding]
+
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """Give the lines; the very list that was read where nothing was mended."""
+        return self.written.raw
 
 
 def mend(
@@ -62,23 +71,24 @@ def mend(
 
     """
     before = now = transcript.load(lines, name, format_name)
+    written = repair_tally.first(lines)
     mends: list[Mend] = []
     before_that: list[tuple[str, str | None]] = []
     for _ in range(_ROUNDS):
         actions: list[Action] = []
-        new = _round(now, lines, actions, mode)
+        new = _round(now, written, actions, mode)
         did = [(a.rule, a.call_id) for a in actions if not a.rule.startswith("FILE-")]
         if did and did == before_that:  # what was made is no part of the view: ids repeat
             actions = []
-            chunks = repair_chain.tell_apart(now, actions)
-            new = None if chunks is None else _split(chunks)
-        if new is None or not any(map(bytes.strip, new)):
+            pieces = repair_chain.tell_apart(now, actions)
+            new = None if pieces is None else repair_tally.of_entries(pieces, now, written)
+        if new is None or not any(map(bytes.strip, new.raw)):
             break  # an empty file is no transcript
         before_that = did
         mends += [_mend(action, now) for action in actions]
-        lines = new
-        now = transcript.parse(lines, name, now.format)
-    return Mended(before, now, lines, mends, _left(now))
+        written = new
+        now = transcript.parse(written.raw, name, now.format)
+    return Mended(before, now, lines, written, mends, _left(now))
 
 
 def _left(now: Transcript) -> list[Finding]:
@@ -89,41 +99,32 @@ def _left(now: Transcript) -> list[Finding]:
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
 
 
-def _round(
-    now: Transcript, lines: Sequence[bytes], actions: list[Action], mode: thinking.Mode
-) -> Sequence[bytes] | None:
+def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mode) -> Lines | None:
     """Do the next step that has something to do; None when there is none."""
-    mended = repair_lines.mend_damage(now, lines, actions)
+    mended = repair_lines.mend_damage(now, old.raw, actions)
     if actions:
-        return _split(mended)
+        return repair_tally.of_lines(zip(mended, itertools.count()), old)
     for step in (_mend_order, repair_chain.mend_chain, repair_lines.mend_hollow):
-        chunks = step(now, actions)
-        if chunks is not None:
-            return _split(chunks)
+        pieces = step(now, actions)
+        if pieces is not None:
+            return repair_tally.of_entries(pieces, now, old)
     messages = repair.mend(now, actions)
     if not actions:
         return None
     settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
-    return rewrite(now, settled).lines()
+    new = rewrite(now, settled)
+    return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
 
 
-def _mend_order(now: Transcript, actions: list[Action]) -> Sequence[bytes] | None:
+def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     """Sort the entries of a file in which more is wrong than their order."""
     moved: list[Action] = []
-    chunks = repair_order.mend_order(now, moved)
-    found = findings.find(now, now.format.PROFILE) if chunks else ()
+    pieces = repair_order.mend_order(now, moved)
+    found = findings.find(now, now.format.PROFILE) if pieces else ()
     if not any(each.severity == "error" or each.rule == repair.TAIL for each in found):
         return None
     actions += moved
-    return chunks
-
-
-def _split(chunks: Sequence[bytes]) -> list[bytes]:
-    """Give whole lines: a mended line may hold several, an entry only a part of one."""
-    data = b"".join(chunks)
-    found = [line + b"\n" for line in data.split(b"\n")]
-    found[-1] = found[-1][:-1]
-    return found if found[-1] else found[:-1]
+    return pieces
 
 
 def _mend(action: Action, now: Transcript) -> Mend:

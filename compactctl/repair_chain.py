@@ -10,13 +10,14 @@ import msgspec
 from compactctl import jsonio, structure
 from compactctl.layer import Action
 from compactctl.lines import Entry
-from compactctl.model import Block
+from compactctl.model import MADE, Block
 from compactctl.placeholders import CUT
 from compactctl.protocol.parents import Chains
 from compactctl.repair_lines import gone, line_end
 from compactctl.repair_walk import Walk
 
 if TYPE_CHECKING:
+    from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
 
 GAP = f"{CUT}a gap: the entry that came before is not in the file]"
@@ -27,7 +28,7 @@ _CAREFUL = 20
 _BREAKS = frozenset({"FILE-12", "FILE-13"})
 
 
-def mend_chain(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def mend_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Link entries across gaps in the chain, with markers that can be seen.
 
     None where resume loses nothing. Entries of one id are told apart first: no chain is whole
@@ -50,7 +51,7 @@ def _broken(transcript: Transcript) -> int | None:
     return None
 
 
-def tell_apart(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Give entries of an id that is taken one of their own; what follows follows the nearest.
 
     A copy of an entry goes, for the entry itself stays. None where every id is there once.
@@ -60,12 +61,12 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> list[bytes] | N
     tags = structure.Tags(transcript)
     now: dict[str, str] = {}
     seen: set[bytes] = set()
-    chunks: list[bytes] = []
+    pieces: Pieces = []
     for index, entry in enumerate(transcript.entries):
         own, parent = tags.ids[index], tags.parents[index]
         said = entry.raw.strip()
         if own is not None and said in seen:
-            chunks.append(gone(transcript, index))
+            pieces.append((gone(transcript, index), index))
             actions.append(Action("FILE-11", index))
             continue
         seen.add(said)
@@ -73,11 +74,11 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> list[bytes] | N
         if own is not None:
             now[own] = own if own not in now else _free(transcript, own, index)
         new = (None if own is None else now[own], after)
-        chunks.append(entry.raw)
+        pieces.append((entry.raw, index))
         if new != (own, parent):
-            chunks[-1] = _relinked(transcript, index, new)
+            pieces[-1] = (_relinked(transcript, index, new), index)
             actions.append(Action("FILE-11", index))
-    return chunks if actions else None
+    return pieces if actions else None
 
 
 def _relinked(transcript: Transcript, index: int, new: tuple[str | None, str | None]) -> bytes:
@@ -98,7 +99,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(jsonio.dump(value)).hexdigest()
 
 
-def _bridged(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def _bridged(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Mend one break after the other; each opens the way to the next."""
     end = _broken(transcript)
     walk = Walk(transcript, end) if end is not None else None
@@ -122,18 +123,18 @@ def _with_parents(transcript: Transcript, parents: dict[int, str]) -> Transcript
     return msgspec.structs.replace(transcript, entries=entries)
 
 
-def _with_markers(transcript: Transcript, parents: dict[int, str]) -> list[bytes]:
+def _with_markers(transcript: Transcript, parents: dict[int, str]) -> Pieces:
     own_key = transcript.format.LINK[0]
-    chunks: list[bytes] = []
+    pieces: Pieces = []
     for index, entry in enumerate(transcript.entries):
         if index in parents:
             record = jsonio.object_or_none(entry.raw) or {}
             marker = _marker(transcript, record, parents[index])
-            chunks.append(jsonio.dump(marker) + (line_end(entry.raw) or b"\n"))
-            chunks.append(_relinked(transcript, index, (None, marker[own_key])))
+            pieces.append((jsonio.dump(marker) + (line_end(entry.raw) or b"\n"), MADE))
+            pieces.append((_relinked(transcript, index, (None, marker[own_key])), index))
         else:
-            chunks.append(entry.raw)
-    return chunks
+            pieces.append((entry.raw, index))
+    return pieces
 
 
 def _marker(transcript: Transcript, record: dict[str, Any], parent: str) -> dict[str, Any]:

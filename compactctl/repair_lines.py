@@ -5,6 +5,7 @@ What cannot be read is not thrown away: it becomes a record that holds its text.
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from compactctl.protocol import hollow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
 
 UNREADABLE = "compactctl.unreadable"
@@ -68,7 +70,7 @@ def _record(text: str, value: Any) -> bytes:
     return text.encode()
 
 
-def mend_hollow(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
     profile = transcript.format.PROFILE
     rules = [*hollow.RULES]
@@ -88,7 +90,7 @@ def mend_hollow(transcript: Transcript, actions: list[Action]) -> list[bytes] | 
             actions.append(Action(fault.rule, index))
     if not actions and any(fault.rule == "CACHE-01" for fault in faults.values()):
         _uncache(transcript, chunks, actions)
-    return chunks if actions else None
+    return [*zip(chunks, itertools.count())] if actions else None
 
 
 def gone(transcript: Transcript, index: int) -> bytes:

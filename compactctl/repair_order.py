@@ -15,12 +15,13 @@ from compactctl.protocol.tags import Tags
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
 
 RULE = "FILE-19"
 
 
-def mend_order(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Give the entries with parents in front; None where they stand so already."""
     if transcript.format.LINK is None:
         return None
@@ -33,7 +34,7 @@ def mend_order(transcript: Transcript, actions: list[Action]) -> list[bytes] | N
     for at, parent in enumerate(parents):
         if parent is not None and parent > at:
             actions.append(Action(RULE, at))
-    return [_whole(transcript.entries[at].raw) for at in order]
+    return [(_whole(transcript.entries[at].raw), at) for at in order]
 
 
 def _parents(transcript: Transcript) -> list[int | None]:
