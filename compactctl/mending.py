@@ -17,6 +17,7 @@ from compactctl import (
     thinking,
     transcript,
 )
+from compactctl.layer import Action
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import rewrite
 
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.findings import Finding
-    from compactctl.layer import Action
     from compactctl.repair_tally import Lines, Pieces
     from compactctl.transcript import Transcript
 
 _ROUNDS = 100
 """Each round is one step, which lays open the next; real damage takes a handful."""
+
+
+_THINKING = "thinking"
+"""What no rule is against, but ``--thinking drop``."""
 
 
 class Mend(msgspec.Struct, frozen=True):
@@ -42,7 +46,8 @@ class Mend(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Say it in one line."""
         call = f" {self.call_id}" if self.call_id else ""
-        return f"line {self.line or '?'}: {self.rule}{call}: {BY_ID[self.rule].says}"
+        says = BY_ID[self.rule].says if self.rule in BY_ID else "dropped, as was asked for"
+        return f"line {self.line or '?'}: {self.rule}{call}: {says}"
 
 
 class Mended(msgspec.Struct, frozen=True):
@@ -109,6 +114,9 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
         if pieces is not None:
             return repair_tally.of_entries(pieces, now, old)
     messages = repair.mend(now, actions)
+    if mode == "drop" and not actions:
+        thoughts = [b for m in now.messages for b in m.blocks if b.kind == "thinking"]
+        actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:
         return None
     settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)

@@ -98,7 +98,17 @@ def test_b29_thinking_behind_the_first_edit_goes_and_before_it_stays():
 
 def test_b29_without_an_edit_all_thinking_stays():
     raw = lines(user("S"), *loop("1", "2"), user("v"))
-    assert mend(raw, "f", "messages", "drop").lines is raw
+    assert mend(raw, "f", "messages").lines is raw
+
+
+def test_b31_all_thinking_goes_when_that_is_asked_for():
+    hidden = {"type": "redacted_thinking", "data": "x"}
+    raw = lines(user("S"), *loop("1"), assistant(hidden, text("a")), user("v"), *loop("2"))
+    done = mend(raw, "f", "messages", "drop")
+    assert b"thinking" not in b"".join(done.lines)
+    assert {each.rule for each in done.mends} == {"thinking"}
+    assert "dropped, as was asked for" in str(done.mends[0])
+    assert found(done.lines) == []
 
 
 @pytest.mark.parametrize("layer", ["dedup", "prune"])
