@@ -18,7 +18,7 @@ from compactctl import (
     transcript,
 )
 from compactctl.layer import Action
-from compactctl.protocol.rules import BY_ID
+from compactctl.protocol.rules import BY_ID, RULES
 from compactctl.rewrite import rewrite
 
 if TYPE_CHECKING:
@@ -33,7 +33,14 @@ _ROUNDS = 100
 
 
 _THINKING = "thinking"
-"""What no rule is against, but ``--thinking drop``."""
+_SAYS = {
+    _THINKING: "thinking dropped, as was asked for",
+    repair_order.ORDER: "an entry before its parent put behind it",
+}
+"""What is mended though no rule is against it."""
+
+
+_OF_VIEW = frozenset(rule.id for rule in RULES)
 
 
 class Mend(msgspec.Struct, frozen=True):
@@ -46,7 +53,7 @@ class Mend(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Say it in one line."""
         call = f" {self.call_id}" if self.call_id else ""
-        says = BY_ID[self.rule].says if self.rule in BY_ID else "dropped, as was asked for"
+        says = _SAYS.get(self.rule) or BY_ID[self.rule].says
         return f"line {self.line or '?'}: {self.rule}{call}: {says}"
 
 
@@ -82,7 +89,7 @@ def mend(
     for _ in range(_ROUNDS):
         actions: list[Action] = []
         new = _round(now, written, actions, mode)
-        did = [(a.rule, a.call_id) for a in actions if not a.rule.startswith("FILE-")]
+        did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
         if did and did == before_that:  # what was made is no part of the view: ids repeat
             actions = []
             pieces = repair_chain.tell_apart(now, actions)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
 
-RULE = "FILE-19"
+ORDER = "order"
+"""What is mended; no rule is against children in front of their parents."""
 
 
 def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
@@ -33,7 +34,7 @@ def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
         return None
     for at, parent in enumerate(parents):
         if parent is not None and parent > at:
-            actions.append(Action(RULE, at))
+            actions.append(Action(ORDER, at))
     return [(_whole(transcript.entries[at].raw), at) for at in order]
 
 

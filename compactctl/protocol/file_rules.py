@@ -132,10 +132,4 @@ RULES = (
         "the chain of parents from the last entry ends here, messages outside it have other roots",
         "set the parent of this entry to the id of the entry before",
     ),
-    _rule(
-        "19",
-        "info",
-        "an entry stands before its parent",
-        "nothing to do in a valid file; `compactctl repair` sorts the lines of one that is not",
-    ),
 )

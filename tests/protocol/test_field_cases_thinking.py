@@ -107,7 +107,7 @@ def test_b31_all_thinking_goes_when_that_is_asked_for():
     done = mend(raw, "f", "messages", "drop")
     assert b"thinking" not in b"".join(done.lines)
     assert {each.rule for each in done.mends} == {"thinking"}
-    assert "dropped, as was asked for" in str(done.mends[0])
+    assert "thinking dropped, as was asked for" in str(done.mends[0])
     assert found(done.lines) == []
 
 
