@@ -91,7 +91,7 @@ def mend(
         new = _round(now, written, actions, mode)
         did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
         if did and did == before_that:  # what was made is no part of the view: ids repeat
-            actions = []
+            did, actions = [], []
             pieces = repair_chain.tell_apart(now, actions)
             new = None if pieces is None else repair_tally.of_entries(pieces, now, written)
         if new is None or not any(map(bytes.strip, new.raw)):
