@@ -19,6 +19,7 @@ from compactctl import (
 )
 from compactctl.layer import Action
 from compactctl.protocol.rules import BY_ID, RULES
+from compactctl.repair_tally import first_changed
 from compactctl.rewrite import rewrite
 
 if TYPE_CHECKING:
@@ -89,17 +90,20 @@ def mend(
     for _ in range(_ROUNDS):
         actions: list[Action] = []
         new = _round(now, written, actions, mode)
-        did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
-        if did and did == before_that:  # what was made is no part of the view: ids repeat
-            did, actions = [], []
-            pieces = repair_chain.tell_apart(now, actions)
-            new = None if pieces is None else repair_tally.of_entries(pieces, now, written)
         if new is None or not any(map(bytes.strip, new.raw)):
             break  # an empty file is no transcript
+        then = transcript.parse(new.raw, name, now.format)
+        did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
+        if did and did == before_that and first_changed(now.messages, then.messages) is None:
+            did, actions = [], []  # what is made is no part of the view: ids repeat
+            pieces = repair_chain.tell_apart(now, actions)
+            if pieces is None:
+                break
+            new = repair_tally.of_entries(pieces, now, written)
+            then = transcript.parse(new.raw, name, now.format)
         before_that = did
         mends += [_mend(action, now) for action in actions]
-        written = new
-        now = transcript.parse(written.raw, name, now.format)
+        written, now = new, then
     return Mended(before, now, lines, written, mends, _left(now))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from compactctl.model import MADE
+import msgspec
+
+from compactctl.model import MADE, Block, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,3 +70,16 @@ def account(before: Sequence[bytes], after: Lines) -> tuple[dict[str, int], list
     added = len(after.raw) - len(kept) - changed
     counted = {"kept": len(kept), "changed": changed, "dropped": dropped, "added": added}
     return counted, kept
+
+
+def first_changed(old: Sequence[Message], new: Sequence[Message]) -> int | None:
+    """Give the first message that says something else than before, wherever it stands now."""
+    for position, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before.role != after.role or [*map(_bare, before.blocks)] != [*map(_bare, after.blocks)]:
+            return position
+    return None if len(old) == len(new) else min(len(old), len(new))
+
+
+def _bare(block: Block) -> Block:
+    content = tuple(map(_bare, block.content))
+    return msgspec.structs.replace(block, content=content, entry=MADE, at=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from compactctl import files, repair_tally
@@ -26,12 +25,9 @@ from compactctl.commands.common import (
 from compactctl.errors import InvalidTranscriptError
 from compactctl.layer import number
 from compactctl.mending import Mend, Mended, mend
-from compactctl.model import MADE, Block, Message
 from compactctl.tokens import count_view, load_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from compactctl.findings import Finding
 
 
@@ -98,23 +94,10 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
         "messages_before": len(old.messages),
         "messages_after": len(new.messages),
         "actions": [_action(done) for done in mended.mends],
-        "first_changed_message": _first_changed(old.messages, new.messages),
+        "first_changed_message": repair_tally.first_changed(old.messages, new.messages),
     }
 
 
 def _action(done: Mend) -> dict[str, object]:
     sizes = dict.fromkeys(("tokens_before", "tokens_after", "pointer"))
     return {"rule": done.rule, "line": done.line, "call_id": done.call_id} | sizes
-
-
-def _first_changed(old: Sequence[Message], new: Sequence[Message]) -> int | None:
-    """Give the first message that says something else than before, wherever it stands now."""
-    for position, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before.role != after.role or [*map(_bare, before.blocks)] != [*map(_bare, after.blocks)]:
-            return position
-    return None if len(old) == len(new) else min(len(old), len(new))
-
-
-def _bare(block: Block) -> Block:
-    content = tuple(map(_bare, block.content))
-    return msgspec.structs.replace(block, content=content, entry=MADE, at=0)
