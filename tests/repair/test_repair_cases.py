@@ -352,3 +352,9 @@ def test_an_opening_is_seen_also_where_all_ids_are_one():
     same = [json.loads(line) | {"uuid": "x", "parentUuid": "x"} for line in written]
     done = mended([json.dumps(each).encode() + b"\n" for each in same], "claude-code")
     assert texts(done.after.messages)[0] == MISSING_START
+
+
+def test_of_three_calls_of_one_id_the_one_without_a_result_goes():
+    said = [user("a"), *exchange("1", "r"), assistant(call("1")), user("b"), user(result("1"))]
+    done = mended(lines(*said, assistant(call("1")), user("c"), format_name="codex"), "codex")
+    assert ids(done.after.messages) == ids(done.after.messages, "result") == ["1", "1_2"]
