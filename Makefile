@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SAMPLES := sample_transcripts
 
-.PHONY: demo test check fmt lint types fuzz bench bench-savings clean
+.PHONY: demo test check fmt lint types fuzz fuzz-files bench bench-savings clean
 
 ## Run the main job on a sample: the whole pipe, then compact in one process.
 demo: $(VENV)/.run
@@ -43,6 +43,10 @@ types: $(VENV)/.dev
 ## The property tests with many more examples (about ten minutes).
 fuzz: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q tests/test_laws.py tests/protocol tests/test_lines.py
+
+## Break 20,000 files in every way, validate and repair them (about ten minutes).
+fuzz-files: $(VENV)/.dev
+	$(BIN)/python tests/fuzz/files.py
 
 ## Whole-process times and their ratios, as a Markdown table.
 bench: $(VENV)/.dev

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import findings, repair, repair_chain, repair_lines, thinking, transcript
-from compactctl.protocol.rules import BY_ID
+from compactctl import (
+    findings,
+    repair,
+    repair_chain,
+    repair_lines,
+    repair_order,
+    repair_tally,
+    thinking,
+    transcript,
+)
+from compactctl.layer import Action
+from compactctl.protocol.rules import BY_ID, RULES
+from compactctl.repair_tally import first_changed
 from compactctl.rewrite import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.findings import Finding
-    from compactctl.layer import Action
+    from compactctl.repair_tally import Lines, Pieces
     from compactctl.transcript import Transcript
 
 _ROUNDS = 100
 """Each round is one step, which lays open the next; real damage takes a handful."""
+
+
+_THINKING = "thinking"
+_SAYS = {
+    _THINKING: "thinking dropped, as was asked for",
+    repair_order.ORDER: "an entry before its parent put behind it",
+}
+"""What is mended though no rule is against it."""
+
+
+_OF_VIEW = frozenset(rule.id for rule in RULES)
 
 
 class Mend(msgspec.Struct, frozen=True):
@@ -31,7 +54,8 @@ class Mend(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Say it in one line."""
         call = f" {self.call_id}" if self.call_id else ""
-        return f"line {self.line or '?'}: {self.rule}{call}: {BY_ID[self.rule].says}"
+        says = _SAYS.get(self.rule) or BY_ID[self.rule].says
+        return f"line {self.line or '?'}: {self.rule}{call}: {says}"
 
 
 class Mended(msgspec.Struct, frozen=True):
@@ -39,9 +63,15 @@ class Mended(msgspec.Struct, frozen=True):
 
     before: Transcript
     after: Transcript
-    lines: Sequence[bytes]
+    read: Sequence[bytes]
+    written: Lines
     mends: list[Mend]
     left: list[Finding]
+
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """Give the lines; the very list that was read where nothing was mended."""
+        return self.written.raw
 
 
 def mend(
@@ -54,19 +84,27 @@ def mend(
 
     """
     before = now = transcript.load(lines, name, format_name)
+    written = repair_tally.first(lines)
     mends: list[Mend] = []
     before_that: list[tuple[str, str | None]] = []
     for _ in range(_ROUNDS):
         actions: list[Action] = []
-        new = _round(now, lines, actions, mode)
-        did = [(a.rule, a.call_id) for a in actions if not a.rule.startswith("FILE-")]
-        if new is None or (did and did == before_that) or not any(map(bytes.strip, new)):
-            break  # the same again would help no more, and an empty file is no transcript
+        new = _round(now, written, actions, mode)
+        if new is None or not any(map(bytes.strip, new.raw)):
+            break  # an empty file is no transcript
+        then = transcript.parse(new.raw, name, now.format)
+        did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
+        if did and did == before_that and first_changed(now.messages, then.messages) is None:
+            did, actions = [], []  # what is made is no part of the view: ids repeat
+            pieces = repair_chain.tell_apart(now, actions)
+            if pieces is None:
+                break
+            new = repair_tally.of_entries(pieces, now, written)
+            then = transcript.parse(new.raw, name, now.format)
         before_that = did
         mends += [_mend(action, now) for action in actions]
-        lines = new
-        now = transcript.parse(lines, name, now.format)
-    return Mended(before, now, lines, mends, _left(now))
+        written, now = new, then
+    return Mended(before, now, lines, written, mends, _left(now))
 
 
 def _left(now: Transcript) -> list[Finding]:
@@ -77,30 +115,35 @@ def _left(now: Transcript) -> list[Finding]:
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
 
 
-def _round(
-    now: Transcript, lines: Sequence[bytes], actions: list[Action], mode: thinking.Mode
-) -> Sequence[bytes] | None:
+def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mode) -> Lines | None:
     """Do the next step that has something to do; None when there is none."""
-    mended = repair_lines.mend_damage(now, lines, actions)
+    mended = repair_lines.mend_damage(now, old.raw, actions)
     if actions:
-        return _split(mended)
-    for step in (repair_chain.mend_chain, repair_lines.mend_hollow):
-        chunks = step(now, actions)
-        if chunks is not None:
-            return _split(chunks)
+        return repair_tally.of_lines(zip(mended, itertools.count()), old)
+    for step in (_mend_order, repair_chain.mend_chain, repair_lines.mend_hollow):
+        pieces = step(now, actions)
+        if pieces is not None:
+            return repair_tally.of_entries(pieces, now, old)
     messages = repair.mend(now, actions)
+    if mode == "drop" and not actions:
+        thoughts = [b for m in now.messages for b in m.blocks if b.kind == "thinking"]
+        actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:
         return None
     settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
-    return rewrite(now, settled).lines()
+    new = rewrite(now, settled)
+    return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
 
 
-def _split(chunks: Sequence[bytes]) -> list[bytes]:
-    """Give whole lines: a mended line may hold several, an entry only a part of one."""
-    data = b"".join(chunks)
-    found = [line + b"\n" for line in data.split(b"\n")]
-    found[-1] = found[-1][:-1]
-    return found if found[-1] else found[:-1]
+def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
+    """Sort the entries of a file in which more is wrong than their order."""
+    moved: list[Action] = []
+    pieces = repair_order.mend_order(now, moved)
+    found = findings.find(now, now.format.PROFILE) if pieces else ()
+    if not any(each.severity == "error" or each.rule == repair.TAIL for each in found):
+        return None
+    actions += moved
+    return pieces
 
 
 def _mend(action: Action, now: Transcript) -> Mend:

@@ -29,12 +29,12 @@ _STEPS: tuple[tuple[tuple[str, ...], Step], ...] = (
     (("TEXT-01", "TEXT-02"), repair_content.drop_empty),
     (("RESULT-01",), repair_content.leave_only_text),
     (repair_content.IMAGES, repair_content.drop_bad_images),
-    (("SERVER-01", "SERVER-02"), repair_content.drop_half_servers),
+    (("SERVER-01", "SERVER-02", "SERVER-03"), repair_content.drop_half_servers),
     (("ORDER-01",), repair_content.open_with_user),
 )
 """In this order: a call has its id before it has its result."""
 
-_TAIL = "TAIL-01"
+TAIL = "TAIL-01"
 """Only a warning, for a session can go on from it; but a request can not."""
 
 
@@ -44,12 +44,13 @@ def mend(transcript: Transcript, actions: list[Action]) -> Sequence[Message]:
     found = [
         problem
         for problem in problems(transcript.messages, profile, transcript=transcript)
-        if problem.severity == "error" or problem.rule == _TAIL
+        if problem.severity == "error" or problem.rule == TAIL
     ]
+    case = Case(transcript, found, actions)
     broken = {problem.rule for problem in found}
     for rules, step in _STEPS:
         if broken.intersection(rules):
-            mended = step(Case(transcript, found, actions))
+            mended = step(case)
             if actions:
-                return mended
+                return repair_content.without_bare_reasoning(case, mended)
     return transcript.messages

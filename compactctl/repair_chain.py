@@ -10,18 +10,23 @@ import msgspec
 from compactctl import jsonio, structure
 from compactctl.layer import Action
 from compactctl.lines import Entry
-from compactctl.model import Block
+from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
+from compactctl.protocol.parents import Chains
+from compactctl.repair_lines import gone, line_end
+from compactctl.repair_walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
+
+_CAREFUL = 20
+"""So many breaks are mended one by one, and no more than is needed; beyond them all are."""
 
 _BREAKS = frozenset({"FILE-12", "FILE-13"})
 
 
-def mend_chain(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def mend_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Link entries across gaps in the chain, with markers that can be seen.
 
     None where resume loses nothing. Entries of one id are told apart first: no chain is whole
@@ -29,51 +34,58 @@ def mend_chain(transcript: Transcript, actions: list[Action]) -> list[bytes] | N
     """
     if transcript.format.LINK is None or _broken(transcript) is None:
         return None
-    chunks = _with_own_ids(transcript, actions)
-    return chunks if actions else _bridged(transcript, actions)
+    return tell_apart(transcript, actions) or _bridged(transcript, actions)
 
 
 def _broken(transcript: Transcript) -> int | None:
     """Give the entry at which the way back from the last message ends."""
     lines = {f.line for f in structure.find(transcript) if f.rule in _BREAKS and f.raised}
+    if not lines:
+        return None
     tags = structure.Tags(transcript)
-    for index, entry in enumerate(transcript.entries):
-        if entry.line in lines and tags.parents[index] is not None:
+    for index in sorted(Chains(tags.ids, tags.parents).broken):
+        if transcript.entries[index].line in lines:
             return index
     return None
 
 
-def _with_own_ids(transcript: Transcript, actions: list[Action]) -> list[bytes]:
+def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Give entries of an id that is taken one of their own; what follows follows the nearest.
 
-    A copy of an entry goes, for the entry itself stays.
+    A copy of an entry goes, for the entry itself stays. None where every id is there once.
     """
-    own_key, parent_key = transcript.format.LINK
+    if transcript.format.LINK is None:
+        return None
+    tags = structure.Tags(transcript)
     now: dict[str, str] = {}
     seen: set[bytes] = set()
-    chunks: list[bytes] = []
-    for index, (entry, own) in enumerate(zip(transcript.entries, _ids(transcript), strict=True)):
-        raw = entry.raw
-        record = jsonio.object_or_none(raw) or {}
-        if raw.strip() in seen and own is not None:
-            raw = b""
-        elif now.get(record.get(parent_key, ""), record.get(parent_key)) != record.get(parent_key):
-            record |= {parent_key: now[record[parent_key]]}
-            raw = jsonio.dump(record) + _end(entry.raw)
-        seen.add(entry.raw.strip())
-        if own is not None and raw:
-            new = _free(transcript, own, index) if own in now else own
-            now[own] = new
-            if new != own:
-                raw = jsonio.dump(record | {own_key: new}) + _end(entry.raw)
-        if raw != entry.raw:
+    pieces: Pieces = []
+    for index, entry in enumerate(transcript.entries):
+        own, parent = tags.ids[index], tags.parents[index]
+        said = entry.raw.strip()
+        if own is not None and said in seen:
+            pieces.append((gone(transcript, index), index))
             actions.append(Action("FILE-11", index))
-        chunks.append(raw)
-    return chunks
+            continue
+        seen.add(said)
+        after = None if parent is None else now.get(parent, parent)
+        if own is not None:
+            now[own] = own if own not in now else _free(transcript, own, index)
+        new = (None if own is None else now[own], after)
+        pieces.append((entry.raw, index))
+        if new != (own, parent):
+            pieces[-1] = (_relinked(transcript, index, new), index)
+            actions.append(Action("FILE-11", index))
+    return pieces if actions else None
 
 
-def _ids(transcript: Transcript) -> list[str | None]:
-    return structure.Tags(transcript).ids
+def _relinked(transcript: Transcript, index: int, new: tuple[str | None, str | None]) -> bytes:
+    """Write an entry with another id and parent; None for what it has none of."""
+    raw = transcript.entries[index].raw
+    link = zip(transcript.format.LINK, new, strict=True)
+    given = {key: value for key, value in link if value is not None}
+    record = jsonio.object_or_none(raw) or {}
+    return bytes(jsonio.dump(record | given)) + line_end(raw)
 
 
 def _free(transcript: Transcript, own: str, index: int) -> str:
@@ -85,69 +97,42 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(jsonio.dump(value)).hexdigest()
 
 
-def _end(raw: bytes) -> bytes:
-    return raw[len(raw.rstrip(b"\r\n")) :]
-
-
-def _bridged(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def _bridged(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Mend one break after the other; each opens the way to the next."""
-    own_key, parent_key = transcript.format.LINK
-    markers: dict[int, dict[str, Any]] = {}
-    now = transcript
-    while (index := _broken(now)) is not None and index not in markers:
-        record = jsonio.object_or_none(now.entries[index].raw) or {}
-        parent = next(_candidates(now, index), None)
+    end = _broken(transcript)
+    walk = Walk(transcript, end) if end is not None else None
+    parents: dict[int, str] = {}
+    while walk and walk.end is not None and walk.end not in parents:
+        end, parent = walk.end, walk.go_on()
         if parent is None:
             break
-        markers[index] = _marker(transcript, record, parent)
-        actions.append(Action("FILE-12", index))
-        linked = jsonio.dump(record | {parent_key: parent}) + _end(now.entries[index].raw)
-        entries = [*now.entries]
+        parents[end] = parent
+        actions.append(Action("FILE-12", end))
+        if len(parents) < _CAREFUL and _broken(_with_parents(transcript, parents)) is None:
+            break
+    return _with_markers(transcript, parents) if parents else None
+
+
+def _with_parents(transcript: Transcript, parents: dict[int, str]) -> Transcript:
+    entries = [*transcript.entries]
+    for index, parent in parents.items():
+        linked = _relinked(transcript, index, (None, parent))
         entries[index] = Entry(linked, entries[index].line)
-        now = msgspec.structs.replace(now, entries=entries)
-    chunks: list[bytes] = []
-    for index, entry in enumerate(now.entries):
-        raw = entry.raw
-        if index in markers:
-            record = jsonio.object_or_none(raw) or {}
-            raw = jsonio.dump(record | {parent_key: markers[index][own_key]}) + _end(raw)
-            chunks.append(jsonio.dump(markers[index]) + (_end(raw) or b"\n"))
-        chunks.append(raw)
-    return chunks if markers else None
+    return msgspec.structs.replace(transcript, entries=entries)
 
 
-def _candidates(transcript: Transcript, broken: int) -> Iterator[str]:
-    """Give the ids that an entry could follow: of the conversation, and not below itself.
-
-    First those in front of it, the nearest first; where nothing is, the last of the file.
-    """
-    tags = structure.Tags(transcript)
-    places = {own: index for index, own in enumerate(tags.ids) if own is not None}
-    shown = {block.entry for m in transcript.messages for block in m.blocks}
-    if getattr(transcript.format, "FOLLOWS_LINKS", False):  # the view shows nothing that is lost
-        said = {tags.types[index] for index in shown}
-        shown = {index for index, kind in enumerate(tags.types) if kind in said}
-    below = {broken}
-    before = [index for index in sorted(shown, reverse=True) if index < broken]
-    behind = [index for index in sorted(shown, reverse=True) if index > broken]
-    for index in (*before, *behind):
-        own = tags.ids[index]
-        if own is not None and places[own] == index and not _leads(tags, places, index, below):
-            yield own
-
-
-def _leads(tags: structure.Tags, places: dict[str, int], start: int, below: set[int]) -> bool:
-    """Say whether the way up from an entry meets one of ``below``, which takes in the way."""
-    walked: set[int] = set()
-    at: int | None = start
-    while at is not None and at not in walked and at not in below:
-        walked.add(at)
-        parent = tags.parents[at]
-        at = places.get(parent) if parent is not None else None
-    if at in below:
-        below |= walked
-        return True
-    return False
+def _with_markers(transcript: Transcript, parents: dict[int, str]) -> Pieces:
+    own_key = transcript.format.LINK[0]
+    pieces: Pieces = []
+    for index, entry in enumerate(transcript.entries):
+        if index in parents:
+            record = jsonio.object_or_none(entry.raw) or {}
+            marker = _marker(transcript, record, parents[index])
+            pieces.append((jsonio.dump(marker) + (line_end(entry.raw) or b"\n"), MADE))
+            pieces.append((_relinked(transcript, index, (None, marker[own_key])), index))
+        else:
+            pieces.append((entry.raw, index))
+    return pieces
 
 
 def _marker(transcript: Transcript, record: dict[str, Any], parent: str) -> dict[str, Any]:

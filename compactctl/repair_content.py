@@ -9,9 +9,12 @@ import msgspec
 from compactctl import placeholders
 from compactctl.assemble import merge_users
 from compactctl.layer import Action
-from compactctl.model import MADE, Block, Message
+from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.protocol.pairs import pair
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compactctl.protocol.pairs import Place
     from compactctl.repair_case import Case
 
@@ -78,8 +81,14 @@ def _imageless(piece: Block) -> Block:
 
 
 def drop_half_servers(case: Case) -> list[Message]:
-    """Drop calls and results of server tools that have no counterpart."""
+    """Drop calls and results of server tools that have no counterpart, and what such a call made.
+
+    A call goes with its result.
+    """
     gone = {p.place: p.rule for p in case.problems if p.rule.startswith("SERVER-")}
+    for interaction in pair(case.messages).interactions:
+        if interaction.call in gone and interaction.result is not None:
+            gone[interaction.result] = gone[interaction.call]
 
     def whole(place: Place, block: Block) -> Block | None:
         if place in gone:
@@ -87,7 +96,7 @@ def drop_half_servers(case: Case) -> list[Message]:
             return None
         return block
 
-    return case.replace(whole)
+    return merge_users(case.replace(whole))
 
 
 def open_with_user(case: Case) -> list[Message]:
@@ -97,3 +106,18 @@ def open_with_user(case: Case) -> list[Message]:
     case.actions.append(Action("ORDER-01", blocks[0].entry if blocks else MADE))
     opening = Message("user", (Block("text", MISSING_START, meta=True),))
     return [*case.messages[:first], opening, *case.messages[first:]]
+
+
+def without_bare_reasoning(case: Case, mended: Sequence[Message]) -> Sequence[Message]:
+    """Drop reasoning whose item went: to the Responses API the two are one."""
+    if case.profile != "openai-responses":
+        return mended
+    bare = {id(m.blocks[-1]) for m in case.messages if m.blocks}
+    kept: list[Message] = []
+    for message in mended:
+        blocks = [*message.blocks]
+        while blocks and blocks[-1].kind == "thinking" and id(blocks[-1]) not in bare:
+            blocks.pop()
+        if blocks or not message.blocks:
+            kept.append(replace_blocks(message, blocks))
+    return merge_users(kept)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl.protocol.identity import is_blank
+from compactctl.protocol.pairs import block_at, pair
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compactctl.model import Block, Message
     from compactctl.protocol.pairs import Place
     from compactctl.repair_case import Case
@@ -30,7 +33,7 @@ def drop_misplaced_calls(case: Case) -> list[Message]:
 
 def name_the_nameless(case: Case) -> list[Message]:
     """Give calls without an id one, and the results without an id theirs, in order."""
-    taken = {b.call_id for m in case.messages for b in m.blocks}
+    free = _Free(case.messages)
     waiting: list[str] = []
 
     def named(place: Place, block: Block) -> Block | None:
@@ -38,31 +41,42 @@ def name_the_nameless(case: Case) -> list[Message]:
             return block
         case.done("ID-01", block)
         if block.kind == "call":
-            waiting.append(_free(f"call_{place.message}", taken))
+            waiting.append(free.name(f"call_{place.message}"))
             return msgspec.structs.replace(block, call_id=waiting[-1])
         return msgspec.structs.replace(block, call_id=waiting.pop(0)) if waiting else None
 
     return case.replace(named)
 
 
-def _free(wanted: str, taken: set[str | None]) -> str:
-    """Give ``wanted``, numbered if it is taken, and take it."""
-    number, name = 1, wanted
-    while name in taken:
-        number += 1
-        name = f"{wanted[: 40 - len(str(number)) - 1]}_{number}"
-    taken.add(name)
-    return name
+class _Free:
+    """Ids that no call of a view has; what is given is taken."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._taken = {block.call_id for message in messages for block in message.blocks}
+        self._numbers: Counter[str] = Counter()
+
+    def name(self, wanted: str) -> str:
+        """Give ``wanted``, numbered if it is taken."""
+        name = wanted
+        while name in self._taken:
+            self._numbers[wanted] += 1
+            number = str(self._numbers[wanted] + 1)
+            name = f"{wanted[: 40 - len(number) - 1]}_{number}"
+        self._taken.add(name)
+        return name
 
 
 def drop_copies(case: Case) -> list[Message]:
-    """Drop a call that says again what an earlier one of its id said, and has no result for it."""
+    """Drop a call without a result that says again what another one of its id says."""
     every = [block for message in case.messages for block in message.blocks]
     many = Counter((block.kind, block.call_id) for block in every)
-    seen: set[tuple[str | None, str, str]] = set()
+    pairs = pair(case.messages).interactions
+    bare = {each.call for each in pairs if each.result is None}
+    answered = (block_at(case.messages, each.call) for each in pairs if each.result is not None)
+    seen = {(block.call_id, block.name, block.text) for block in answered}
 
-    def kept(_: Place, block: Block) -> Block | None:
-        if block.kind != "call":
+    def kept(place: Place, block: Block) -> Block | None:
+        if place not in bare:
             return block
         says = (block.call_id, block.name, block.text)
         spare = many["call", block.call_id] > max(many["result", block.call_id], 1)
@@ -83,7 +97,7 @@ def rename(case: Case) -> list[Message]:
     closed one again, so there only calls that are open at once must differ.
     """
     wrong = case.places("PAIR-03", "ID-02", "ID-03", "ID-04")
-    taken = {b.call_id for m in case.messages for b in m.blocks}
+    free = _Free(case.messages)
     rule = "PAIR-03" if case.places("PAIR-03") else "ID-02"
     now: dict[str | None, str] = {}
 
@@ -91,7 +105,7 @@ def rename(case: Case) -> list[Message]:
         if block.kind == "call":
             now.pop(block.call_id, None)
             if place in wrong:
-                now[block.call_id] = _free(_legal(block.call_id or "", case.profile), taken)
+                now[block.call_id] = free.name(_legal(block.call_id or "", case.profile))
         if block.kind not in {"call", "result"} or block.call_id not in now:
             return block
         case.done(rule, block)

@@ -5,6 +5,7 @@ What cannot be read is not thrown away: it becomes a record that holds its text.
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from compactctl.protocol import hollow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.repair_tally import Pieces
     from compactctl.transcript import Transcript
 
 UNREADABLE = "compactctl.unreadable"
@@ -68,7 +70,7 @@ def _record(text: str, value: Any) -> bytes:
     return text.encode()
 
 
-def mend_hollow(transcript: Transcript, actions: list[Action]) -> list[bytes] | None:
+def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
     profile = transcript.format.PROFILE
     rules = [*hollow.RULES]
@@ -81,17 +83,25 @@ def mend_hollow(transcript: Transcript, actions: list[Action]) -> list[bytes] | 
             continue
         record = jsonio.object_or_none(entry.raw) or {}
         if fault.rule == "TEXT-03" and record.get("role") == "user":
-            chunks[index] = b""
+            chunks[index] = gone(transcript, index)
         elif fault.rule == "TEXT-04" and record.get("role") == "assistant":
-            chunks[index] = jsonio.dump(record | {"content": ""}) + _end(entry.raw)
+            chunks[index] = jsonio.dump(record | {"content": ""}) + line_end(entry.raw)
         if chunks[index] != entry.raw:
             actions.append(Action(fault.rule, index))
     if not actions and any(fault.rule == "CACHE-01" for fault in faults.values()):
         _uncache(transcript, chunks, actions)
-    return chunks if actions else None
+    return [*zip(chunks, itertools.count())] if actions else None
 
 
-def _end(raw: bytes) -> bytes:
+def gone(transcript: Transcript, index: int) -> bytes:
+    """Give what is left of an entry that goes: the line end, if another one shares its line."""
+    entry = transcript.entries[index]
+    shares = index > 0 and transcript.entries[index - 1].line == entry.line
+    return line_end(entry.raw) if shares else b""
+
+
+def line_end(raw: bytes) -> bytes:
+    """Give the line end of a line, b"" for none."""
     return raw[len(raw.rstrip(b"\r\n")) :]
 
 
@@ -112,7 +122,7 @@ def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action])
         for block in spare:
             del block["cache_control"]
         if spare:
-            chunks[index] = jsonio.dump(record) + _end(raw)
+            chunks[index] = jsonio.dump(record) + line_end(raw)
             actions.append(Action("CACHE-01", index))
 
 

@@ -27,6 +27,7 @@ def place(case: Case) -> list[Message]:
     """
     answers = _answers(case.messages)
     moved = case.places(*MISPLACED) & {*answers.values()}
+    rewritten = case.places("PAIR-08")
     stays = {*answers.values()} - moved
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
@@ -42,7 +43,7 @@ def place(case: Case) -> list[Message]:
             placed.append(Message("user", due))
         if kept or not message.blocks:
             placed.append(replace_blocks(message, kept))
-        due = tuple(_missing_behind(case, position, answers, moved))
+        due = tuple(_missing_behind(case, position, answers, moved, rewritten))
     if due:
         placed.append(Message("user", due))
     _report_dropped(case, answers)
@@ -80,7 +81,11 @@ def _answers(messages: Sequence[Message]) -> dict[Place, Place]:
 
 
 def _missing_behind(
-    case: Case, position: int, answers: dict[Place, Place], moved: set[Place]
+    case: Case,
+    position: int,
+    answers: dict[Place, Place],
+    moved: set[Place],
+    rewritten: set[Place],
 ) -> Iterator[Block]:
     """Give the results that a message has to be followed by: moved ones, then made ones."""
     calls = {
@@ -94,7 +99,7 @@ def _missing_behind(
         case.done("PAIR-06", result)
         yield (
             result
-            if _moves_in_its_line(case, position, here)
+            if here not in rewritten and _moves_in_its_line(case, position, here)
             else _copy(result, _answer_type(case, found[here]))
         )
     for call, block in calls.items():
@@ -112,7 +117,6 @@ def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
     entry = message.blocks[here.block].entry
     return (
         here.message == position + 1
-        and here not in case.places("PAIR-08")
         and message.role == "user"
         and all(block.kind == "result" or block.entry == entry for block in before)
     )

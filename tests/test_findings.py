@@ -516,10 +516,6 @@ SERVED = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 
 
-@pytest.mark.skipif(
-    not transcript.load(said("u", [SERVED]), "f").messages[1].blocks[0].call_id,
-    reason="blocks of server tools have no id yet",
-)
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

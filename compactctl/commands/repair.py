@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compactctl import files
+from compactctl import files, repair_tally
 from compactctl import report as reports
-from compactctl._version import __version__
 from compactctl.commands.common import (
     DRY_RUN,
     Clock,
@@ -19,11 +18,14 @@ from compactctl.commands.common import (
     QuietOption,
     ReportOption,
     ThinkingOption,
+    TokenizerOption,
     check_outputs,
+    count_unreadable,
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.layer import number
-from compactctl.mending import Mended, mend
+from compactctl.mending import Mend, Mended, mend
+from compactctl.tokens import count_view, load_counter
 
 if TYPE_CHECKING:
     from compactctl.findings import Finding
@@ -37,6 +39,7 @@ def repair(
     output: OutputOption = None,
     in_place: InPlaceOption = False,
     format: FormatOption = None,  # noqa: A002 (the option's name)
+    tokenizer: TokenizerOption = "o200k_base",
     thinking: ThinkingOption = "auto",
     report: ReportOption = None,
     quiet: QuietOption = False,
@@ -61,7 +64,7 @@ def repair(
     if mended.left:
         raise _unmendable(mended.left[0])
     if report:
-        reports.append(report, _record(mended, clock.seconds()))
+        reports.append(report, _record(mended, tokenizer, clock.seconds()))
     written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
     if not quiet:
         said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
@@ -69,29 +72,32 @@ def repair(
 
 
 def _unmendable(finding: Finding) -> InvalidTranscriptError:
-    said = f"{finding.rule}: {finding.text}, which repair can not mend; {finding.mend}"
+    advice = finding.mend.removeprefix("run `compactctl repair`, or ")
+    said = f"{finding.rule}: {finding.text}, which repair can not mend; {advice}"
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 
-def _record(mended: Mended, seconds: float) -> dict[str, object]:
-    """Give the JSON record: no tokens, for nothing is made smaller."""
-    name = mended.before.format.__name__.rpartition(".")[2].replace("_", "-")
-    return {
-        "stage": "repair",
-        "version": __version__,
-        "source": mended.before.name,
-        "format": name,
-        "tokenizer": None,
-        "tokens_before": None,
-        "tokens_after": None,
-        "tokens_saved": None,
-        "messages_before": len(mended.before.messages),
-        "messages_after": len(mended.after.messages),
-        "lines": None,
-        "actions": [
-            {"rule": done.rule, "line": done.line, "call_id": done.call_id} for done in mended.mends
-        ],
-        "first_changed_message": None,
-        "warnings": [],
-        "seconds": round(seconds, 3),
+def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
+    """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
+    counter = load_counter(tokenizer)
+    old, new = mended.before, mended.after
+    lines, kept = repair_tally.account(mended.read, mended.written)
+    unread = count_unreadable(kept)
+    lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
+    before, after = count_view(counter, old.messages), count_view(counter, new.messages)
+    return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
+        "format": old.format.__name__.rpartition(".")[2].replace("_", "-"),
+        "tokenizer": counter.name,
+        "tokens_before": before,
+        "tokens_after": after,
+        "tokens_saved": before - after,
+        "messages_before": len(old.messages),
+        "messages_after": len(new.messages),
+        "actions": [_action(done) for done in mended.mends],
+        "first_changed_message": repair_tally.first_changed(old.messages, new.messages),
     }
+
+
+def _action(done: Mend) -> dict[str, object]:
+    sizes = dict.fromkeys(("tokens_before", "tokens_after", "pointer"))
+    return {"rule": done.rule, "line": done.line, "call_id": done.call_id} | sizes

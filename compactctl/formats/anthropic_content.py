@@ -73,7 +73,8 @@ def _block(block: ContentBlock, entry: int, at: int) -> Block:
         return Block("thinking", entry=entry, at=at)
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
-    return Block("other", _string(block.text), name=_string(kind), entry=entry, at=at)
+    call_id = _identifier(block.id) or _identifier(block.tool_use_id)
+    return Block("other", _string(block.text), call_id, _string(kind), entry=entry, at=at)
 
 
 def _string(value: Any) -> str:

@@ -41,6 +41,7 @@ _ENVELOPED = frozenset(
         "rollout_reference",
     }
 )
+KNOWN_TYPES = _ENVELOPED | items.KINDS
 
 
 class Payload(Item):

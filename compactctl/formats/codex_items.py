@@ -29,6 +29,9 @@ _SIDES: dict[str, Side] = {
     **dict.fromkeys(_CALLS, "assistant"),
     **dict.fromkeys(_OUTPUTS, "result"),
 }
+KINDS = frozenset({"message", "ghost_snapshot", *_SIDES})
+"""The types of all items, also of those that the model is never sent."""
+
 _ROLES: dict[str, Side] = {
     "user": "user",
     "assistant": "assistant",

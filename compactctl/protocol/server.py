@@ -39,7 +39,17 @@ RULES = (
             "`server_tool_use` block before it"
         },
     ),
+    Rule(
+        id="SERVER-03",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a call was made by the code of a server tool whose call is not there",
+        mend="drop the call and its result",
+        provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
+    ),
 )
+
+_CALLER = b'"caller"'
 
 
 def find(survey: Survey) -> Iterator[Breach]:
@@ -61,6 +71,19 @@ def find(survey: Survey) -> Iterator[Breach]:
             if call_id not in seen:
                 yield Breach("SERVER-02", found.place)
     yield from _closed(survey, waiting, read_to, len(survey.messages))
+    yield from _called_by_nothing(survey, seen)
+
+
+def _called_by_nothing(survey: Survey, served: set[str]) -> Iterator[Breach]:
+    """Find calls that name a call of a server tool as the one that made them."""
+    for found in survey.of("call"):
+        if _CALLER not in survey.raw(found.block):
+            continue
+        part = survey.part(found.block)
+        caller = part.get("caller") if isinstance(part, dict) else None
+        source = caller.get("tool_id") if isinstance(caller, dict) else None
+        if isinstance(source, str) and source not in served:
+            yield Breach("SERVER-03", found.place, source)
 
 
 def _closed(survey: Survey, waiting: dict[str, Place], start: int, stop: int) -> Iterator[Breach]:

@@ -7,7 +7,7 @@ import json
 import pytest
 from builders import COUNTER, load, result, texts
 
-from compactctl import formats, pipeline
+from compactctl import findings, formats, pipeline
 from compactctl.formats import codex
 from compactctl.model import MADE, Block, Message, arguments, replace_blocks
 from compactctl.rewrite import rewrite
@@ -304,3 +304,10 @@ def test_new_lines_take_the_form_of_their_neighbour_and_read_back(like):
     assert [b.kind for b in read_back[0].blocks] == ["thinking", "text", "text", "call"]
     assert read_back[1].blocks[0].failed
     assert all(b.entry != MADE for m in read_back for b in m.blocks)
+
+
+def test_entries_of_types_that_no_version_writes_are_counted():
+    known = [line("world_state", {}), item("ghost_snapshot"), {"type": "web_search_call"}]
+    assert not findings.find(read(*SESSION, *known), "openai-responses")
+    (found,) = findings.find(read(*SESSION, line("hologram", {})), "openai-responses")
+    assert (found.rule, found.severity) == ("FILE-15", "info")

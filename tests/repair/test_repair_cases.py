@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import builders
 import pytest
@@ -301,3 +302,59 @@ def test_a_valid_transcript_leaves_byte_for_byte(name):
     done = mend(written, "test", name)
     assert done.lines is written
     assert not done.mends
+
+
+@pytest.mark.parametrize("name", ["claude-code", "pi"])
+def test_lines_out_of_order_are_sorted_by_their_parents(name):
+    said = [user("a"), *exchange("1", "r"), assistant("b"), user("c"), *exchange("2", "s")]
+    written = lines(*said, format_name=name)
+    last = len(written) - 1
+    torn = [written[last], b"not json\n", *written[:last]]
+    done = mended(torn, name)
+    assert "order" in rules(done)
+    assert shape(done) == shape(mended(written, name))
+
+
+@pytest.mark.parametrize("name", ["claude-code", "pi"])
+def test_a_valid_transcript_keeps_its_order(name):
+    written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name=name)
+    swapped = [written[1], written[0], *written[2:]] if name == "pi" else [*written]
+    assert not mended(swapped, name).mends
+
+
+def test_a_break_is_bridged_at_its_own_entry_on_a_line_of_two():
+    written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name="claude-code")
+    glued = [written[0], written[2].rstrip() + written[3]]
+    done = mended(glued, "claude-code")
+    assert texts(done.after.messages) == ["a", GAP, "c", "d"]
+    assert rules(done) == ["FILE-12"]
+
+
+@pytest.mark.parametrize("name", ["claude-code", "pi"])
+def test_thousands_of_breaks_are_mended_in_no_time(name):
+    many = 1500
+    said = [m for n in range(many) for m in (user(f"u{n}"), assistant(f"a{n}"))]
+    written = lines(*said, format_name=name)
+    parent = load(written[:1], name).format.LINK[1]
+    lost = [
+        json.dumps(json.loads(line) | {parent: f"x{n}"}).encode() + b"\n"
+        for n, line in enumerate(written)
+    ]
+    started = time.monotonic()
+    assert len(rules(mended(lost, name))) == len(written) - 1
+    assert time.monotonic() - started < 20
+
+
+def test_an_opening_is_seen_also_where_all_ids_are_one():
+    note = b'{"type":"attachment","uuid":"x","parentUuid":"x","attachment":{}}\n'
+    said = [assistant("a"), user("b"), assistant("c"), user("d")]
+    written = [note, *lines(*said, format_name="claude-code")]
+    same = [json.loads(line) | {"uuid": "x", "parentUuid": "x"} for line in written]
+    done = mended([json.dumps(each).encode() + b"\n" for each in same], "claude-code")
+    assert texts(done.after.messages)[0] == MISSING_START
+
+
+def test_of_three_calls_of_one_id_the_one_without_a_result_goes():
+    said = [user("a"), *exchange("1", "r"), assistant(call("1")), user("b"), user(result("1"))]
+    done = mended(lines(*said, assistant(call("1")), user("c"), format_name="codex"), "codex")
+    assert ids(done.after.messages) == ids(done.after.messages, "result") == ["1", "1_2"]

@@ -68,12 +68,33 @@ def test_in_place_keeps_what_it_was(broken):
     assert run("repair", broken, "-o", broken).returncode == len("-o")  # a matter of usage
 
 
-def test_the_report_lists_each_mend(broken):
-    report = broken.with_name("report.jsonl")
-    assert run("repair", broken, "--report", report).returncode == 0
+def test_the_report_lists_each_mend_and_accounts_for_each_line(tmp_path):
+    path, report = tmp_path / "s.jsonl", tmp_path / "report.jsonl"
+    orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}
+    path.write_bytes(lines(USER, ANSWER, orphan, USER, CALL, USER) + b"// a note\n" + b"{\n")
+    done = run("repair", path, "--report", report)
+    assert done.returncode == 0
     record = json.loads(report.read_bytes())
     assert record["stage"] == "repair"
-    assert record["actions"] == [{"rule": "PAIR-01", "line": 2, "call_id": "t1"}]
+    assert [(each["rule"], each["line"]) for each in record["actions"]] == [
+        ("FILE-01", 8),
+        ("PAIR-01", 5),
+        ("PAIR-02", 3),
+    ]
+    counts = {"kept": 4, "changed": 2, "dropped": 1, "added": 0, "unreadable": 1}
+    assert record["lines"] == counts
+    assert record["tokens_after"] - record["tokens_before"] == -record["tokens_saved"] > 0
+    assert record["first_changed_message"] == len([USER, ANSWER])
+    assert len(done.stdout.splitlines()) == sum(counts.values()) - counts["dropped"]
+
+
+def test_the_report_of_nothing_to_mend(tmp_path):
+    report = tmp_path / "report.jsonl"
+    assert run("repair", "--report", report, stdin=VALID).returncode == 0
+    record = json.loads(report.read_bytes())
+    counts = {"kept": 2, "changed": 0, "dropped": 0, "added": 0, "unreadable": 0}
+    assert (record["lines"], record["first_changed_message"]) == (counts, None)
+    assert record["tokens_saved"] == 0
 
 
 def test_what_can_not_be_mended_is_said_and_nothing_written(tmp_path):
@@ -81,6 +102,7 @@ def test_what_can_not_be_mended_is_said_and_nothing_written(tmp_path):
     path.write_bytes(ORPHAN)
     text = refused(run("repair", path, "-q"), 1)
     assert f"{path}:1: PAIR-02" in text
+    assert "run `compactctl repair`" not in text
 
 
 def test_empty_input_is_an_error():
