@@ -184,12 +184,16 @@ def _replace(name: str, source: store.Source, data: bytes) -> None:
     """Put the result in the place of the source, which stays as NAME.bak."""
     path = Path(os.path.realpath(name))
     backup = path.with_name(f"{path.name}.bak")
+    made: Path | None = None
     try:
         # A run that was killed between these two steps left the backup that is needed.
         if not backup.exists() or backup.read_bytes() != source.raw:
-            back_up(path, source.raw)
+            made = back_up(path, source.raw)
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}") from None
-    if not store.is_as_read(name, source):
-        raise store.ChangedError
-    store.put(str(path), data, source.mode)
+    try:
+        store.replace(name, source, data)
+    except (InputError, store.ChangedError):
+        if made is not None:
+            made.unlink(missing_ok=True)  # of what is still there
+        raise
