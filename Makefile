@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SAMPLES := sample_transcripts
 
-.PHONY: demo test check fmt lint types fuzz bench bench-savings clean
+.PHONY: demo test check fmt lint types fuzz heavy bench bench-peers bench-savings clean
 
 ## Run the main job on a sample: the whole pipe, then compact in one process.
 demo: $(VENV)/.run
@@ -48,6 +48,9 @@ fuzz: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/run.py
 
+## Other tools for `bench` to run beside this one, in an environment of their own.
+bench-peers: $(VENV)/peers/.done
+
 ## Tokens saved on the real sessions in ../shared/corpus, by layer and format.
 bench-savings: $(VENV)/.dev
 	$(BIN)/python tests/bench/savings.py
@@ -65,3 +68,8 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/peers/.done: tests/bench/peers.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/bench/peers.txt
+	@touch $@
