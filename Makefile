@@ -44,6 +44,11 @@ types: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q tests/test_laws.py tests/protocol tests/test_lines.py
 
+## Bulk runs over 2 GB of made-up sessions: memory, time, 20 kills (minutes; 8 GB of disk).
+## Smaller with COMPACTCTL_HEAVY_FILES=60 COMPACTCTL_HEAVY_MB=60.
+heavy: $(VENV)/.dev
+	COMPACTCTL_HEAVY=1 $(BIN)/python -m pytest -q tests/bulk/test_bulk_heavy.py
+
 ## Whole-process times and their ratios, as a Markdown table.
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/run.py
