@@ -120,7 +120,7 @@ def start(row: Row, stderr: BinaryIO) -> list[subprocess.Popen[bytes]]:
                 stdout=sink,
                 stderr=stderr,
                 env=environment,
-                start_new_session=True,
+                process_group=0,
             )
         )
         os.close(source)
