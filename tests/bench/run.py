@@ -7,7 +7,8 @@ Every command runs once to warm up, then in rounds (A B C, A B C, …), so that 
 machine hits all of them alike. Seconds are the median of the rounds with their range; a ratio is
 the median of the ratios within each round. Memory is the peak of one process, which cannot show
 below the 19 MB or so of this script; for a pipe that of its largest, with the sum of all in
-brackets; for a bulk run that of its driver, without the workers. A command that does not end well, or that has made nothing smaller, says so in its row.
+brackets; for a bulk run that of its driver, without the workers. A command that does not end well,
+or that has made nothing smaller, says so in its row.
 """
 
 from __future__ import annotations
