@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SAMPLES := sample_transcripts
 
-.PHONY: demo test check fmt lint types fuzz fuzz-files bench bench-savings clean
+.PHONY: demo test check fmt lint types fuzz fuzz-files heavy bench bench-peers bench-savings clean
 
 ## Run the main job on a sample: the whole pipe, then compact in one process.
 demo: $(VENV)/.run
@@ -48,9 +48,17 @@ fuzz: $(VENV)/.dev
 fuzz-files: $(VENV)/.dev
 	$(BIN)/python tests/fuzz/files.py
 
+## Bulk runs over 2 GB of made-up sessions: memory, time, 20 kills (minutes; 8 GB of disk).
+## Smaller with COMPACTCTL_HEAVY_FILES=60 COMPACTCTL_HEAVY_MB=60.
+heavy: $(VENV)/.dev
+	COMPACTCTL_HEAVY=1 $(BIN)/python -m pytest -q tests/bulk/test_bulk_heavy.py
+
 ## Whole-process times and their ratios, as a Markdown table.
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/run.py
+
+## Other tools for `bench` to run beside this one, in an environment of their own.
+bench-peers: $(VENV)/peers/.done
 
 ## Tokens saved on the real sessions in ../shared/corpus, by layer and format.
 bench-savings: $(VENV)/.dev
@@ -69,3 +77,8 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/peers/.done: tests/bench/peers.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/bench/peers.txt
+	@touch $@

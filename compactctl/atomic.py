@@ -17,8 +17,10 @@ _LONGEST_NAME = 200
 """Bytes of a file's name that its temporary file repeats; 255 is all that most disks take."""
 
 
-def back_up(path: Path, content: bytes) -> None:
+def back_up(path: Path, content: bytes) -> Path:
     """Keep the bytes that will be replaced beside the file, under the first name that is free.
+
+    Give that name.
 
     Raises:
         OSError: as the system gave it.
@@ -37,6 +39,7 @@ def back_up(path: Path, content: bytes) -> None:
     except OSError:
         backup.unlink()
         raise
+    return backup
 
 
 def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -> None:

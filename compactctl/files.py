@@ -162,13 +162,18 @@ def write_standard(chunks: Iterable[bytes]) -> None:
 def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:
     """Put the result where the input was, with the input beside it."""
     result = b"".join(chunks)
+    backup: Path | None = None
     try:
         current = path.read_bytes()
         if original is not None and current != b"".join(original):
             raise InputError("changed since it was read; nothing was written", file=str(path))
         if result != current:
-            back_up(path, current)
+            backup = back_up(path, current)
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
-    if result != current:
-        write_file([result], path)
+    if backup is not None:
+        try:
+            write_file([result], path)
+        except InputError:
+            backup.unlink(missing_ok=True)  # of what is still there
+            raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -175,9 +176,19 @@ def append(path: str, entry: dict[str, Any]) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             written = os.write(handle, line)
+            if written < len(line):
+                _take_back(handle, written)
         finally:
             os.close(handle)
     except OSError as error:
         raise InputError(f"the report cannot be written: {error.strerror}", file=path) from None
     if written < len(line):
         raise InputError("the report cannot be written whole: the disk is full", file=path)
+
+
+def _take_back(handle: int, written: int) -> None:
+    """Remove the half of a record that there was room for, if it is still the end of the file."""
+    with contextlib.suppress(OSError):  # a pipe
+        end = os.lseek(handle, 0, os.SEEK_CUR)
+        if os.fstat(handle).st_size == end:
+            os.ftruncate(handle, end - written)

@@ -39,14 +39,16 @@ class NotRestoredError(CompactctlError):
     """There is no original, or what there is does not match its hash."""
 
 
-def keep(folder: str, raw: bytes, made: Iterable[str | None]) -> None:
+def keep(folder: str, raw: bytes, made: Iterable[str | None], digest: str | None = None) -> None:
     """Keep the original ``raw``, which the files of the hashes ``made`` come from.
+
+    ``digest`` is its own hash, if that is known already.
 
     Raises:
         InputError: the archive cannot be written.
 
     """
-    digest = hashlib.sha256(raw).hexdigest()
+    digest = digest or hashlib.sha256(raw).hexdigest()
     path = _object(folder, digest)
     if not store.exists(path):
         is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
@@ -77,10 +79,11 @@ def keep_of_stage(folder: str, file: str, result: Result) -> None:
     if not is_same:
         raise InputError("changed since it was read; nothing was written", file=file)
     made = hashlib.sha256(b"".join(result.written().chunks)).hexdigest()
-    if made == hashlib.sha256(raw).hexdigest():
+    digest = hashlib.sha256(raw).hexdigest()
+    if made == digest:
         note_unchanged(folder, made)
     else:
-        keep(folder, raw, (made, (result.mark or {}).get("input_sha256")))
+        keep(folder, raw, (made, (result.mark or {}).get("input_sha256")), digest)
 
 
 def _object(folder: str, digest: str) -> str:

@@ -26,6 +26,11 @@ def lines_of(raw: bytes) -> list[bytes]:
     return unpack.unpack(file, head, _bounded) if unpack.is_packed(head) else list(file)
 
 
+def plain(raw: bytes, lines: list[bytes]) -> bytes:
+    """Give the bytes that ``lines`` of ``raw`` are, without another copy where there is one."""
+    return b"".join(lines) if unpack.is_packed(raw[: unpack.MAGIC_LENGTH]) else raw
+
+
 def _bounded(file: BinaryIO) -> list[bytes]:
     """Read lines, but not all that a small file made to fill the memory would give."""
     data = file.read(LARGEST + 1)

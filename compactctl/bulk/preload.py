@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import os
 from contextlib import suppress
 
 from compactctl import formats, layers
 from compactctl.bulk import task  # noqa: F401 (what workers run)
 from compactctl.tokens import load_counter
-from compactctl.tokens.engines import SWITCH_CHARACTERS
 
 
 def _load_tokenizer(name: str, size: int) -> None:
-    """Load what counts best when there is so much to count, which a counter sees by itself."""
-    is_much = size > SWITCH_CHARACTERS and importlib.util.find_spec("toktok") is not None
-    load_counter(name).count("word " * (SWITCH_CHARACTERS // 5 + 1 if is_much else 1))
+    """Load what counts best when there is so much to count."""
+    load_counter(name).prepare(size)
 
 
 for _layer in layers.ORDER:

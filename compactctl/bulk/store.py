@@ -166,3 +166,16 @@ def put(path: str, data: bytes, mode: int = _PRIVATE) -> None:
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=path) from None
     write_file([data], target, mode)
+
+
+def replace(path: str, source: Source, data: bytes) -> None:
+    """Write over a file on a disk, if it is still what was read.
+
+    Raises:
+        ChangedError: it is not.
+        InputError: it cannot be written.
+
+    """
+    if not is_as_read(path, source):
+        raise ChangedError
+    put(os.path.realpath(path), data, source.mode)

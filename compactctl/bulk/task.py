@@ -140,13 +140,13 @@ def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, An
     facts["layers"] = tuple(step.layer for step in steps)
     written = result.written() if steps or result.lines else None
     data = _bytes(source.raw, lines, written)
-    facts["status"] = "unchanged" if data is source.raw else "done"
-    facts["output_sha256"] = hashlib.sha256(data).hexdigest()
+    is_same = data is source.raw
+    facts["status"] = "unchanged" if is_same else "done"
+    facts["output_sha256"] = facts["input_sha256"] if is_same else hashlib.sha256(data).hexdigest()
     if not store.is_as_read(job.path, source):
         raise store.ChangedError
     if not recipe.dry_run:
-        made = (facts["output_sha256"], (result.mark or {}).get("input_sha256"))
-        _publish(recipe, job, source, data, made)
+        _publish(recipe, job, source, data, facts, result.mark or {})
     if recipe.report:
         entry = report.record("compact", result, written, counter.name, time.monotonic() - start)
         report.append(recipe.report, entry)
@@ -157,19 +157,25 @@ def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
     if written is None:
         return raw
     data = b"".join(written.chunks)
-    return raw if data == b"".join(lines) else packing.pack_like(raw, data)
+    return raw if data == packing.plain(raw, lines) else packing.pack_like(raw, data)
 
 
 def _publish(
-    recipe: Recipe, job: Job, source: store.Source, data: bytes, made: tuple[str, str | None]
+    recipe: Recipe,
+    job: Job,
+    source: store.Source,
+    data: bytes,
+    facts: dict[str, Any],
+    mark: dict[str, Any],
 ) -> None:
-    """Write the result, but the original into the archive first, under the hashes ``made``."""
+    """Write the result, but the original into the archive first, under the hashes it goes by."""
+    made = (facts["output_sha256"], mark.get("input_sha256"))
     if recipe.archive is not None:
         try:
             if data is source.raw:
                 archive.note_unchanged(recipe.archive, made[0])
             else:
-                archive.keep(recipe.archive, source.raw, made)
+                archive.keep(recipe.archive, source.raw, made, facts["input_sha256"])
         except InputError as error:
             raise InputError(f"its original could not be kept: it {error.what}") from None
     if job.in_place:
@@ -184,12 +190,16 @@ def _replace(name: str, source: store.Source, data: bytes) -> None:
     """Put the result in the place of the source, which stays as NAME.bak."""
     path = Path(os.path.realpath(name))
     backup = path.with_name(f"{path.name}.bak")
+    made: Path | None = None
     try:
         # A run that was killed between these two steps left the backup that is needed.
         if not backup.exists() or backup.read_bytes() != source.raw:
-            back_up(path, source.raw)
+            made = back_up(path, source.raw)
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}") from None
-    if not store.is_as_read(name, source):
-        raise store.ChangedError
-    store.put(str(path), data, source.mode)
+    try:
+        store.replace(name, source, data)
+    except (InputError, store.ChangedError):
+        if made is not None:
+            made.unlink(missing_ok=True)  # of what is still there
+        raise

@@ -49,10 +49,10 @@ class Tags:
         )
         none = (None,) * len(transcript.entries)
         own, parent = module.LINK or (None, None)
-        self.ids = _only(str, columns.get(own, none))
-        self.parents = _only(str, columns.get(parent, none))
-        self.types = _only(str, columns["type"])
-        self.numbers = _only(int, columns.get(getattr(module, "SEQUENCE", None), none))
+        self.ids: list[str | None] = _only(str, columns.get(own, none))
+        self.parents: list[str | None] = _only(str, columns.get(parent, none))
+        self.types: list[str | None] = _only(str, columns["type"])
+        self.numbers: list[int | None] = _only(int, columns.get(getattr(module, "SEQUENCE", None), none))
         self.also = {name: columns[name] for name in getattr(module, "ALSO_LINKED", ())}
         self.relinked = columns.get(getattr(module, "RELINKED", None), none)
 

@@ -71,7 +71,8 @@ class Counter:
         memo = self._memo
         unknown = [text for text in dict.fromkeys(texts) if text not in memo]
         if unknown:
-            engine = self._engine_for(sum(map(len, unknown)), known=True)
+            characters = sum(map(len, unknown))
+            engine = self._engine_for(characters, characters)
             many = getattr(engine, "many", None)
             counts = dict(
                 zip(unknown, many(unknown) if many else map(engine, unknown), strict=True)
@@ -82,18 +83,22 @@ class Counter:
             return total
         return sum(map(memo.__getitem__, texts))
 
+    def prepare(self, characters: int) -> None:
+        """Load the engine that is best for so much to count; raises as ``count``."""
+        self._engine_for(0, characters)
+
     def _count_new(self, text: str) -> int:
         return self._engine_for(len(text))(text)
 
-    def _engine_for(self, characters: int, *, known: bool = False) -> Callable[[str], int]:
-        """Give the engine for so much more to count; ``known``: there may come more soon."""
+    def _engine_for(self, characters: int, expected: int = 0) -> Callable[[str], int]:
+        """Give the engine for so much more to count, ``expected`` of it at once."""
         self._counted += characters
         if self._counted > self._engine_is_best_up_to:
             # Imported here, so that a process that never counts never loads any of it.
             from compactctl.tokens.engines import choose_engine  # noqa: PLC0415
 
             self._engine, self._engine_is_best_up_to = choose_engine(
-                self.name, self._counted, characters if known else 0
+                self.name, self._counted, expected
             )
         return self._engine
 

@@ -3,7 +3,7 @@
 import contextlib
 import gzip
 import hashlib
-import importlib.util
+import importlib
 import io
 import json
 import os
@@ -24,11 +24,12 @@ PATIENCE = 60
 
 def load_generator():
     """Import tests/bench/sessions.py, which is in no package."""
-    spec = importlib.util.spec_from_file_location("sessions", ROOT / "tests/bench/sessions.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sessions"] = module
-    spec.loader.exec_module(module)
-    return module
+    folder = str(ROOT / "tests/bench")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module("sessions")
+    finally:
+        sys.path.remove(folder)
 
 
 def environment(**more):

@@ -1,8 +1,6 @@
-"""What the disk and other processes do meanwhile: full, read-only, vanishing, growing."""
+"""What other processes do to the files meanwhile: they vanish, grow, shrink, become links."""
 
-import contextlib
 import os
-import subprocess
 import threading
 import time
 
@@ -36,55 +34,6 @@ def work(found, counter):
 RECIPE = settings.Recipe(work, "chars")
 
 
-@contextlib.contextmanager
-def small_disk(folder, size):
-    """Mount a disk of some bytes, where that is allowed."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no small disk can be mounted here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_fails_what_does_not_fit_and_leaves_nothing_half_written(tmp_path):
-    # All are to be copied as they are; the large ones are larger than the disk.
-    files = {f"large{at}.jsonl": session(400, text="z" * 2000) for at in range(2)}
-    source = write(tmp_path / "in", files | {"little.jsonl": session(1)})
-    with small_disk(tmp_path / "disk", "512k") as disk:
-        done = bulk(source, "-o", disk / "out", "--soft-limit", 10**9, "--hard-limit", 10**9)
-        assert done.returncode == 6, done.stderr
-        assert done.stderr.count("No space left on device") == 2
-        assert list(tree(disk / "out")) == ["little.jsonl"]
-    assert tree(source) == {
-        name: sha256(data) for name, data in sorted((files | {"little.jsonl": session(1)}).items())
-    }
-
-
-def test_a_manifest_that_cannot_be_written_ends_the_run_with_one_line(tmp_path):
-    source = write(tmp_path / "in", {f"x{at}.jsonl": BIG for at in range(40)})
-    with small_disk(tmp_path / "disk", "4k") as disk:
-        (disk / "fill").write_bytes(b"")
-        done = bulk(source, "-o", disk)
-        assert done.returncode in {3, 6}
-        assert "No space left on device" in done.stderr
-        assert "Traceback" not in done.stderr
-        for line in (disk / "manifest.jsonl").read_bytes().splitlines(keepends=True):
-            assert line.endswith(b"}\n")
-
-
-def test_a_read_only_output_is_one_clear_error(tmp_path):
-    source = write(tmp_path / "in", {"x.jsonl": BIG})
-    with small_disk(tmp_path / "disk", "64k") as disk:
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        done = bulk(source, "-o", disk / "out")
-        assert done.returncode == 3
-        assert "cannot be written: Read-only file system" in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
 def test_an_output_that_is_a_file_is_one_clear_error(tmp_path):
     source = write(tmp_path / "in", {"x.jsonl": BIG, "y.jsonl": BIG})
     write(tmp_path, {"out": b"a file"})
@@ -114,19 +63,28 @@ def job(source, target):
     return Job(str(source), str(source), None, str(target), str(target), 0)
 
 
-def grow_on_load(monkeypatch, path, times):
-    """Append to a file while it is worked on."""
+def change_on_load(monkeypatch, change, times):
+    """Change a file while it is worked on."""
     load = task.transcript.load
     left = [times]
 
-    def growing(*arguments):
+    def changing(*arguments):
         if left[0]:
             left[0] -= 1
-            with path.open("ab") as file:
-                file.write(session(1, name=f"late{left[0]}-"))
+            change(left[0])
         return load(*arguments)
 
-    monkeypatch.setattr(task.transcript, "load", growing)
+    monkeypatch.setattr(task.transcript, "load", changing)
+
+
+def grow_on_load(monkeypatch, path, times):
+    """Append to a file while it is worked on."""
+
+    def grow(at):
+        with path.open("ab") as file:
+            file.write(session(1, name=f"late{at}-"))
+
+    change_on_load(monkeypatch, grow, times)
 
 
 def test_what_is_appended_while_a_file_is_worked_on_is_carried_over(tmp_path, monkeypatch):
@@ -154,6 +112,35 @@ def test_in_place_nothing_is_written_over_what_was_appended(tmp_path, monkeypatc
     line = task.run(RECIPE, Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert line.status == "skipped"
     assert path.read_bytes().startswith(BIG)
+
+
+def test_a_file_that_shrinks_while_it_is_worked_on_is_read_once_more(tmp_path, monkeypatch):
+    path = write(tmp_path, {"x.jsonl": session(9)}) / "x.jsonl"
+    change_on_load(monkeypatch, lambda _: path.write_bytes(BIG), 1)
+    line = task.run(RECIPE, job(path, tmp_path / "out.jsonl")).line
+    assert (line.status, line.input_sha256) == ("done", sha256(BIG))
+    write(tmp_path, {"y.jsonl": BIG})
+    assert task.run(RECIPE, job(tmp_path / "y.jsonl", tmp_path / "y")).line.status == "done"
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_a_file_cut_off_in_a_line_is_copied_or_compacted_but_never_lengthened(
+    tmp_path, monkeypatch
+):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    change_on_load(monkeypatch, lambda _: os.truncate(path, len(BIG) - 20), 1)
+    line = task.run(RECIPE, job(path, tmp_path / "out.jsonl")).line
+    assert line.input_sha256 == sha256(BIG[:-20])
+    assert path.read_bytes() == BIG[:-20]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_file_emptied_while_it_is_worked_on_is_skipped(tmp_path, monkeypatch):
+    path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
+    change_on_load(monkeypatch, lambda _: os.truncate(path, 0), 1)
+    line = task.run(RECIPE, job(path, tmp_path / "out.jsonl")).line
+    assert (line.status, line.output) == ("skipped", None)
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_file_that_grows_during_a_run_is_whole_or_skipped(tmp_path):

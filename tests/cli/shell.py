@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +54,16 @@ def refused(done, code):
     assert text.count("\n") == 1, text
     assert not done.stdout
     return text
+
+
+def wait_until_it_waits(pid):
+    """Come back once a process has slept for a while, which it does for nothing but the pipe."""
+    asleep, end = 0, time.monotonic() + 60
+    while asleep < 10:
+        assert time.monotonic() < end
+        time.sleep(0.03)
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        asleep = asleep + 1 if state == "S" else 0
 
 
 USER = {"role": "user", "content": "Why does the build fail?"}

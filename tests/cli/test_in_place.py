@@ -3,11 +3,21 @@
 import os
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from shell import CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, fact, lines, refused, run
+from shell import (
+    CHARS,
+    COMPACTCTL,
+    CUT,
+    ENVIRONMENT,
+    LONG,
+    fact,
+    lines,
+    refused,
+    run,
+    wait_until_it_waits,
+)
 
 EXPECTED = run(*CUT, stdin=LONG).stdout
 
@@ -78,16 +88,6 @@ def test_in_place_needs_a_file_of_its_own(source, tmp_path):
     refused(run(*CUT, pipe, "--in-place"), 2)
     refused(run("resolve", source, "--json", "--in-place"), 2)
     assert source.read_bytes() == LONG
-
-
-def wait_until_it_waits(pid):
-    """Come back once a process has slept for a while, which it does for nothing but the pipe."""
-    asleep, end = 0, time.monotonic() + 60
-    while asleep < 10:
-        assert time.monotonic() < end
-        time.sleep(0.03)
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        asleep = asleep + 1 if state == "S" else 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
