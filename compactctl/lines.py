@@ -56,6 +56,8 @@ def read(
     ``decode`` is the fast, typed way and sees nearly every line. What it refuses is looked at
     slowly: a line that no standard JSON reader takes makes an entry without a record.
     """
+    add = entries.append
+    at = 0
     for number, raw in enumerate(lines, 1):
         if raw.isascii() or _is_utf8(raw):
             try:
@@ -63,10 +65,12 @@ def read(
             except (msgspec.MsgspecError, RecursionError, UnicodeError):
                 pass
             else:
-                entries.append(Entry(raw, number))
-                yield len(entries) - 1, record
+                add(Entry(raw, number))
+                yield at, record
+                at += 1
                 continue
         yield from _read_odd(raw, number, decode, entries, faults)
+        at = len(entries)
     _settle_tails(entries, faults)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from compactctl import paths, placeholders, summaries
 from compactctl.model import Block, Message, result_text
-from compactctl.protocol.pairs import Place, block_at, pair
+from compactctl.protocol.pairs import Pairing, Place, block_at, pair
 from compactctl.read_tools import points_back
 from compactctl.reads import reads_of
 from compactctl.shells import is_shell
@@ -88,14 +88,16 @@ def last_request(messages: Sequence[Message]) -> set[Place]:
     return set()
 
 
-def rules(messages: Sequence[Message]) -> set[Place]:
+def rules(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
     """Give the blocks of standing rules; of identical copies only the latest."""
     latest: dict[str, set[Place]] = {}
     for position, message in enumerate(messages):
+        if message.role != "user":
+            continue
         for at, block in enumerate(message.blocks):
-            if message.role == "user" and is_rule(block):
+            if is_rule(block):
                 latest[block.text] = {Place(position, at)}
-    for interaction in pair(messages).interactions:
+    for interaction in (pairing or pair(messages)).interactions:
         if interaction.result is None:
             continue
         call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
@@ -117,9 +119,9 @@ def _rules_read(call: Block, result: Block) -> str | None:
     return "\0".join([*(read.key for read in reads), output if header else text])
 
 
-def todo(messages: Sequence[Message]) -> set[Place]:
+def todo(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
     """Give the last todo list, call and result, if anything on it is still to be done."""
-    for interaction in reversed(pair(messages).interactions):
+    for interaction in reversed((pairing or pair(messages)).interactions):
         call = block_at(messages, interaction.call)
         if interaction.result is not None and is_todo(call.name):
             return {interaction.call, interaction.result} if open_items(call) else set()
@@ -153,4 +155,5 @@ def _points_back(result: Block) -> bool:
 
 def always(messages: Sequence[Message]) -> set[Place]:
     """Give what stays wherever it stands: the last request, standing rules, the open todo list."""
-    return last_request(messages) | rules(messages) | todo(messages)
+    pairing = pair(messages)
+    return last_request(messages) | rules(messages, pairing) | todo(messages, pairing)

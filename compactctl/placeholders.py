@@ -184,6 +184,18 @@ def pruned(what: Pruned) -> str:
     return f"{CUT}{what.messages:,} earlier {noun} removed ({digest}).{rest}]"
 
 
+def newest(what: Pruned, most: int) -> Pruned:
+    """Leave out paths until no more than ``most`` of a kind are left, the oldest first."""
+    read, modified = what.read[-most:], what.modified[-most:]
+    return msgspec.structs.replace(
+        what,
+        read=read,
+        modified=modified,
+        more_read=what.more_read + len(what.read) - len(read),
+        more_modified=what.more_modified + len(what.modified) - len(modified),
+    )
+
+
 def shorter(what: Pruned) -> Pruned:
     """Leave out about a tenth of the paths, the oldest: those read, then those modified."""
     if what.read:

@@ -14,6 +14,7 @@ from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
 from compactctl.protocol.pairs import Place
+from compactctl.tokens import count_message
 
 MARKER_TOKENS = 300
 """The placeholder says no more than this (CONTRACT §3)."""
@@ -46,7 +47,7 @@ def cut_out(
         kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
     left = [message for message in kept if message is not None and message.blocks]
     actions = [
-        Action("prune", message.blocks[0].entry, tokens_before=sum(map(view.count, message.blocks)))
+        Action("prune", message.blocks[0].entry, tokens_before=count_message(view.counter, message))
         for message in gone
     ]
     note = f"{number(len(gone), 'message')} removed"
@@ -145,6 +146,7 @@ def _marker(view: View, gone: list[Message], earlier: list[Pruned], pointer: str
         sum(mark.more_modified for mark in earlier),
         tuple(dict.fromkeys((*(p for m in earlier for p in m.pointers), *filter(None, [pointer])))),
     )
+    whole = placeholders.newest(whole, MARKER_TOKENS)  # a path takes at least a token
     while view.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
         whole = placeholders.shorter(whole)
     return Block("text", text, meta=True)

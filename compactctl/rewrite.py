@@ -53,9 +53,13 @@ def rewrite(
     """
     plan = _Plan(transcript, messages)
     changed: dict[int, bytes | None] = dict.fromkeys(without)
-    for index, old in _blocks_by_entry(transcript.messages).items():
+    stays = getattr(transcript.format, "STAYS", None)
+    for index, old in _blocks_by_entry(transcript.messages, plan.blocks).items():
         new = plan.blocks.get(index, [])
-        if len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
+        if not new:
+            goes = stays is None or transcript.tags[index][0] != stays
+            changed[index] = None if goes else _edited(transcript, index, new)
+        elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
             changed[index] = _edited(transcript, index, new)
     created = links.create(transcript, plan.made, changed)
     if mark is not None:
@@ -74,12 +78,19 @@ def _name(transcript: Transcript, index: int) -> str | None:
     return own if isinstance(own, str) else f"line:{transcript.entries[index].line}"
 
 
-def _blocks_by_entry(messages: Sequence[Message]) -> dict[int, list[Block]]:
-    found: dict[int, list[Block]] = {}
+def _blocks_by_entry(
+    messages: Sequence[Message], needed: Collection[int]
+) -> dict[int, Sequence[Block]]:
+    """Give the blocks of the entries that are needed, and of the others only that they are."""
+    found: dict[int, list[Block]] = {index: [] for index in needed}
+    others: dict[int, Sequence[Block]] = {}
     for message in messages:
         for block in message.blocks:
-            found.setdefault(block.entry, []).append(block)
-    return found
+            if block.entry in found:
+                found[block.entry].append(block)
+            else:
+                others[block.entry] = ()
+    return others | {index: blocks for index, blocks in found.items() if blocks}
 
 
 class _Plan:
@@ -160,13 +171,10 @@ def _following_entries(messages: Sequence[Message], end: int) -> list[int]:
     return ends[::-1]
 
 
-def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes | None:
-    """Write entry ``index`` anew with ``blocks`` as its parts, None to drop it."""
+def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes:
+    """Write entry ``index`` anew with ``blocks`` as its parts."""
     module = transcript.format
     record = _record(transcript, index)
-    stays = getattr(module, "stays", None)
-    if not blocks and not (stays and stays(record)):
-        return None
     parts: list[Any] = []
     for block in blocks:
         if block.entry == MADE:

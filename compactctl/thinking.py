@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from compactctl.model import Block, Message, replace_blocks
+from compactctl.model import Block, Message
 from compactctl.protocol.pairs import open_loop
 
 Mode = Literal["auto", "keep", "drop"]
@@ -55,6 +55,8 @@ def settle(
     kept = list(new[:start])
     for message in new[start:end]:
         blocks = [block for block in message.blocks if block.kind != "thinking"]
-        if blocks:
-            kept.append(replace_blocks(message, blocks))
+        if len(blocks) == len(message.blocks):
+            kept.append(message)
+        elif blocks:
+            kept.append(Message(message.role, tuple(blocks)))
     return [*kept, *new[end:]]

@@ -65,21 +65,18 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
     durable: list[int] = []
     every: list[Row] = []
     build = Assembler()
-    readable = last = 0
     tags_of = tags.reader(module)
     nothing = tags_of(module.Record())
 
     def conversation() -> Iterator[tuple[int, Any]]:
         """Pass on the format's own records; keep this tool's aside."""
-        nonlocal readable, last
         decode = msgspec.json.Decoder(module.Record).decode
-        for index, record in lines.read(raw_lines, decode, entries, faults):
+        add = every.append
+        for line in lines.read(raw_lines, decode, entries, faults):
+            index, record = line
             if index > len(every):  # entries without a record
                 every.extend([nothing] * (index - len(every)))
-            every.append(tags_of(record))
-            line = entries[index].line
-            readable += line != last
-            last = line
+            add(tags_of(record))
             kind = record.type
             if isinstance(kind, str) and kind.startswith("compactctl."):
                 if kind == COMPACTION:
@@ -87,11 +84,12 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
                 else:
                     durable.append(index)
             else:
-                yield index, record
+                yield line
 
     module.view(conversation(), build)
     every.extend([nothing] * (len(entries) - len(every)))
-    unreadable = entries[-1].line - readable
+    readable = {entry.line for entry, row in zip(entries, every, strict=True) if row is not nothing}
+    unreadable = entries[-1].line - len(readable)
     return Transcript(name, module, entries, build.messages(), faults, durable, unreadable, every)
 
 

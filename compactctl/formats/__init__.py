@@ -19,7 +19,7 @@ A format whose lines can cut off what precedes them has two more:
 
 ``takes_in(record)``    nothing in front of the line is in the view: what a layer puts there goes
                         into it
-``stays(record)``       the line does its work also when all its blocks went
+``STAYS``               the type of lines that do their work also when all their blocks went
 
 A format with lines that name which earlier ones they keep has ``RELINKED``, the member in which
 they do, and ``relink(record, links)``, which gives it with what is left of them and came in.

@@ -61,7 +61,7 @@ def _block(block: ContentBlock, entry: int, at: int) -> Block:
         return Block(
             "result",
             call_id=_identifier(block.tool_use_id),
-            content=tuple(blocks(block.content, entry)),
+            content=tuple(blocks(block.content, entry)) if block.content is not None else (),
             failed=block.is_error is True,
             entry=entry,
             at=at,

@@ -39,6 +39,7 @@ KNOWN_TYPES |= {"worktree-state"}
 CLEARED = "[Old tool result content cleared]"
 """What the harness shows the model in place of a result that a micro-compaction took out."""
 
+_SAID = ("user", "assistant")
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 
 
@@ -54,26 +55,24 @@ def recognise(record: dict[str, Any]) -> bool:
 def view(records: Iterable[Line], build: Assembler) -> None:
     """Rebuild the active context."""
     side: list[Line] = []
-    main = False
     cleared: set[str] = set()
     tree, preserved = Tree(), Preserved()
-    for index, record in records:
+    for line in records:
+        index, record = line
         if record.is_sidechain is True:
-            side.append((index, record))
+            side.append(line)
             continue
-        if record.type == "system":
-            if record.subtype == "compact_boundary":
-                build.reset()
-                preserved.begin(record)
-            cleared.update(_cleared_ids(record))
-        elif record.type in ("user", "assistant") and record.message is not None:
-            main = True
+        kind = record.type
+        if kind in _SAID and record.message is not None:
             _add(index, record, build)
-            preserved.note((index, record))
+            preserved.said.append(line)
+        elif kind == "system":
+            cleared.update(_begin(record, build, preserved))
         tree.add(index, record)
-        for kept in preserved.behind(record):
-            _add(*kept, build)
-    for line in () if main else side:
+        if preserved.waiting:
+            for kept in preserved.behind(record):
+                _add(*kept, build)
+    for line in () if preserved.said else side:
         _add(*line, build)
     abandoned = tree.abandoned()
     if abandoned:
@@ -81,6 +80,14 @@ def view(records: Iterable[Line], build: Assembler) -> None:
     if cleared:
         build.rewrite(lambda block: _clear(block) if block.call_id in cleared else block)
     build.drop_bare_thinking()
+
+
+def _begin(record: Record, build: Assembler, preserved: Preserved) -> list[str]:
+    """Start anew at a boundary; give the ids of results that a micro-compaction took out."""
+    if record.subtype == "compact_boundary":
+        build.reset()
+        preserved.begin(record)
+    return _cleared_ids(record)
 
 
 def _add(index: int, record: Record, build: Assembler) -> None:
@@ -115,13 +122,15 @@ def _flagged(block: Block, record: Record) -> Block:
 
 def _is_blank(block: Block) -> bool:
     """Spot white-space text: the harness drops it, since a provider refuses it."""
-    return block.kind == "text" and not block.text.strip()
+    return block.kind == "text" and (not block.text or block.text.isspace())
 
 
 def _with_cwd(block: Block, cwd: Any) -> Block:
-    if block.kind == "call" and isinstance(cwd, str):
-        return msgspec.structs.replace(block, cwd=cwd)
-    return block
+    if block.kind != "call" or not isinstance(cwd, str):
+        return block
+    return Block(
+        "call", block.text, block.call_id, block.name, entry=block.entry, at=block.at, cwd=cwd
+    )
 
 
 def _cleared_ids(record: Record) -> list[str]:

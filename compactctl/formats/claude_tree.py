@@ -41,6 +41,8 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
     microcompact_metadata: Any = None
 
 
+_PRESERVED = frozenset({"preservedMessages", "preservedSegment"})
+
 Line = tuple[int, Record]
 """A record with the index of its entry."""
 
@@ -63,11 +65,12 @@ class Tree:
 
     def add(self, index: int, record: Record) -> None:
         """Note a line."""
-        if not isinstance(record.uuid, str):
+        own, parent = record.uuid, record.parent_uuid
+        if not isinstance(own, str):
             return
-        self._lines.append((index, record.uuid, record.parent_uuid))
-        if isinstance(record.parent_uuid, str) and is_prompt(record):
-            self._prompts.setdefault(record.parent_uuid, []).append(record.uuid)
+        self._lines.append((index, own, parent))
+        if record.type == "user" and isinstance(parent, str) and is_prompt(record):
+            self._prompts.setdefault(parent, []).append(own)
 
     def abandoned(self) -> set[int]:
         """Give the entries below a prompt whose sibling prompt leads to the end of the file.
@@ -108,25 +111,28 @@ class Preserved:
     """The lines that a boundary keeps from before it, until their place comes."""
 
     def __init__(self) -> None:
-        """Start without a line."""
-        self._said: dict[str, Line] = {}
-        self._waiting: dict[str, list[Line]] = {}
-
-    def note(self, line: Line) -> None:
-        """Note a line of the conversation, which a later boundary may keep."""
-        if isinstance(line[1].uuid, str):
-            self._said[line[1].uuid] = line
+        """Start without a line; ``said`` takes those of the conversation."""
+        self.said: list[Line] = []
+        self.waiting: dict[str, list[Line]] = {}
+        self._by_uuid: dict[str, Line] = {}
+        self._noted = 0
 
     def begin(self, boundary: Record) -> None:
         """Take what ``boundary`` keeps, to be given when its anchor comes."""
-        self._waiting.clear()
-        anchor, uuids = _kept(boundary.compact_metadata, list(self._said))
+        self.waiting.clear()
+        metadata = boundary.compact_metadata
+        if not isinstance(metadata, dict) or _PRESERVED.isdisjoint(metadata):
+            return
+        new = self.said[self._noted :]
+        self._noted += len(new)
+        self._by_uuid.update((line[1].uuid, line) for line in new if isinstance(line[1].uuid, str))
+        anchor, uuids = _kept(metadata, list(self._by_uuid))
         if anchor is not None:
-            self._waiting[anchor] = [self._said[uuid] for uuid in uuids if uuid in self._said]
+            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
 
     def behind(self, record: Record) -> list[Line]:
         """Give the lines that stand behind an anchor."""
-        return self._waiting.pop(record.uuid, []) if isinstance(record.uuid, str) else []
+        return self.waiting.pop(record.uuid, []) if isinstance(record.uuid, str) else []
 
 
 def _kept(metadata: Any, said: list[str]) -> tuple[str | None, list[str]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "Codex rollout (~/.codex/sessions/…/rollout-*.jsonl)"
 SIGNED = False
 PROFILE = "openai-responses"
+STAYS = "compacted"
 ONE_LINE_A_MESSAGE = False
 ANSWERS_JOIN = True
 LINK = None
@@ -179,12 +180,8 @@ def _items(record: dict[str, Any]) -> list[Any]:
 
 def takes_in(record: dict[str, Any]) -> bool:
     """Say whether nothing in front of a line is in the view: what goes there goes into it."""
-    return stays(record) and isinstance(record["payload"].get("replacement_history"), list)
-
-
-def stays(record: dict[str, Any]) -> bool:
-    """Say whether a line does its work without blocks too: one that cuts off what precedes it."""
-    return record.get("type") == "compacted" and isinstance(record.get("payload"), dict)
+    payload = record.get("payload") if record.get("type") == STAYS else None
+    return isinstance(payload, dict) and isinstance(payload.get("replacement_history"), list)
 
 
 def edit(slot: Slot, block: Block) -> Slot:
@@ -203,7 +200,7 @@ def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
     payload = record.get("payload")
     if not isinstance(payload, dict):
         return dict(new[0])
-    if not stays(record):
+    if record.get("type") != STAYS:
         return record | {"payload": new[0]}
     if takes_in(record):
         return record | {"payload": payload | {"replacement_history": new}}

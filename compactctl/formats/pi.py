@@ -37,6 +37,7 @@ __all__ += ["with_parts"]
 DESCRIPTION = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
 SIGNED = True
 PROFILE = "anthropic"
+STAYS = "compaction"
 ONE_LINE_A_MESSAGE = False
 MENDS_IDS = True
 LINK = ("id", "parentId")
@@ -137,11 +138,6 @@ def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
     if _is_whole(message):
         message = {"role": "user", "timestamp": message.get("timestamp")}
     return record | {"message": message | {"content": content(edited)}}
-
-
-def stays(record: dict[str, Any]) -> bool:
-    """Say whether a line does its work without a block too: a compaction cuts off what was."""
-    return record.get("type") == "compaction"
 
 
 def _is_whole(message: dict[str, Any]) -> bool:

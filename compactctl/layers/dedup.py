@@ -96,12 +96,12 @@ def _superseded(
         if interaction.result is None:
             continue
         call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
-        if not result.failed:
+        if stale and not result.failed:
             edited.update(keys_modified_by(call))
         reads = reads_of(call, result, named)
         if not reads or any(paths.matches(read.path, globs) for read in reads):
             continue
-        by = [_shown_again(read, later, stale=stale and read.key in edited) for read in reads]
+        by = [_shown_again(read, later, stale=read.key in edited) for read in reads]
         if interaction.call.message < end and all(who is not None for who in by):
             names = dict.fromkeys(read.path for read in reads)
             found.append(Superseded(interaction, [*names], [*dict.fromkeys(filter(None, by))]))

@@ -52,7 +52,9 @@ class Tags:
         self.ids: list[str | None] = _only(str, columns.get(own, none))
         self.parents: list[str | None] = _only(str, columns.get(parent, none))
         self.types: list[str | None] = _only(str, columns["type"])
-        self.numbers: list[int | None] = _only(int, columns.get(getattr(module, "SEQUENCE", None), none))
+        self.numbers: list[int | None] = _only(
+            int, columns.get(getattr(module, "SEQUENCE", None), none)
+        )
         self.also = {name: columns[name] for name in getattr(module, "ALSO_LINKED", ())}
         self.relinked = columns.get(getattr(module, "RELINKED", None), none)
 

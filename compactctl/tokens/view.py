@@ -41,7 +41,7 @@ def recount_view(
 
 def count_message(counter: Counter, message: Message) -> int:
     """Give the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
-    return _count(counter, message.blocks)
+    return sum([count_block(counter, block) for block in message.blocks])
 
 
 def count_block(counter: Counter, block: Block) -> int:
@@ -49,13 +49,16 @@ def count_block(counter: Counter, block: Block) -> int:
 
     Raises what ``Counter.count`` raises.
     """
-    if block.kind == "text":
-        return counter.count(block.text)
-    return _count(counter, (block,))
+    kind = block.kind
+    if kind == "call":
+        return counter.count(block.name) + counter.count(_plainly_spelled(block.text))
+    if kind == "result":
+        return sum([count_block(counter, piece) for piece in block.content])
+    return _image_tokens(block) if kind == "image" else counter.count(block.text)
 
 
 def _count(counter: Counter, blocks: Iterable[Block]) -> int:
-    """Count the texts of blocks together, and their images."""
+    """Count as ``count_block`` does, all texts together."""
     texts: list[str] = []
     images = 0
     for block in blocks:
