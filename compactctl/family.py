@@ -23,9 +23,7 @@ class Tree:
         self.ids, self.parents = tags.ids, tags.parents
         self.also, self.relinked = tags.also, tags.relinked
         self.dropped = {index for index, new in changed.items() if new is None}
-        stays = (own if at not in self.dropped else None for at, own in enumerate(self.ids))
-        self.places: dict[str | None, int] = dict(zip(stays, range(len(self.ids)), strict=True))
-        self.places.pop(None, None)
+        self.places = self._places()
         self.gone: dict[str | None, str | None] = {}
         for index in sorted(self.dropped):
             own = self.ids[index]
@@ -35,6 +33,18 @@ class Tree:
         self._survivors: dict[str | None, str | None] = {}
         self._before: list[int] = []
         self._made: list[str] = []
+
+    def _places(self) -> dict[str | None, int]:
+        """Map each id to the last entry left that has it."""
+        many = len(self.ids)
+        places: dict[str | None, int] = dict(zip(self.ids, range(many), strict=True))
+        places.pop(None, None)
+        if len(places) + self.ids.count(None) == many:
+            for index in self.dropped:
+                places.pop(self.ids[index], None)
+            return places
+        left = (index for index in range(many) if index not in self.dropped)
+        return {own: index for index in left if (own := self.ids[index]) is not None}
 
     def uncertain(self) -> Iterator[int]:
         """Give the entries left whose parent may be another by now."""

@@ -64,19 +64,26 @@ def _split(
     """
     kept: list[Message | None] = []
     gone: list[Message] = []
+    pins_in = {place.message for place in pinned}
     for position, message in enumerate(old):
         opens = position == len(old) - 1 and message.role == "user"
+        if position < head or message.role == "system":
+            kept.append(message)
+            continue
+        if not (opens or position in pins_in or _markers(message)):
+            kept.append(None if message.blocks else message)
+            if message.blocks:
+                gone.append(message)
+            continue
         stays = [
-            position < head
-            or message.role == "system"
-            or Place(position, at) in pinned
+            Place(position, at) in pinned
             or (opens and block.kind != "result")
             or (message.role == "user" and _is_marker(block))
             for at, block in enumerate(message.blocks)
         ]
         left = [block for block, stay in zip(message.blocks, stays, strict=True) if stay]
         lost = [block for block, stay in zip(message.blocks, stays, strict=True) if not stay]
-        kept.append(replace_blocks(message, left) if left or not message.blocks else None)
+        kept.append(replace_blocks(message, left) if left else None)
         if lost:
             gone.append(Message(message.role, tuple(lost)))
     return kept, gone

@@ -39,7 +39,8 @@ def find(transcript: Transcript) -> Iterator[Fault]:
         shown = {block.entry for message in transcript.messages for block in message.blocks}
         if len(chains.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
-        yield from _chains(transcript, tags, chains, shown)
+        if not chains.is_one:
+            yield from _chains(transcript, tags, chains, shown)
         yield from _rewinds(transcript, tags, {tags.types[index] for index in shown})
     if known and not known.issuperset(tags.types):
         yield from _unknown(transcript, tags, known)
@@ -138,7 +139,7 @@ def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Itera
 
 def _repeated(tags: Tags, kind: str | None) -> set[str]:
     """Give the parents of several entries of one type."""
-    parents = [p for p, t in zip(tags.parents, tags.types, strict=True) if t == kind and p]
+    parents = [p for p, t in zip(tags.parents, tags.types, strict=True) if p and t == kind]
     if len(set(parents)) == len(parents):
         return set()
     return {parent for parent, many in Counter(parents).items() if many > 1}

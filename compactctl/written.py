@@ -98,14 +98,13 @@ def _line_end(raw: bytes) -> bytes:
 def account(entries: Sequence[Entry], chunks: list[bytes], origins: list[int]) -> Written:
     """Count what became of the lines of ``entries``; a line end alone is no change."""
     now = dict(zip(origins, chunks, strict=True))
-    touched: set[int] = set()
-    alive: set[int] = set()
-    for index, entry in enumerate(entries):
-        new = now.get(index)
-        if new is not None:
-            alive.add(entry.line)
-        if new is None or (new is not entry.raw and _bare(new) != _bare(entry.raw)):
-            touched.add(entry.line)
+    others = [at for at, entry in enumerate(entries) if now.get(at) is not entry.raw]
+    touched = {
+        entries[at].line
+        for at in others
+        if (new := now.get(at)) is None or _bare(new) != _bare(entries[at].raw)
+    }
+    alive = {entries[at].line for at in now if at != MADE}
     dropped = len(touched - alive)
     kept = entries[-1].line - len(touched)
     added = origins.count(MADE)

@@ -63,7 +63,11 @@ def truncate(
     limits |= _batch(view, [p for p in last if p in limits], kept, batch_tokens, max_tokens)
     actions: list[Action] = []
     messages: list[Message] = []
+    touched = {place.message for place in limits}
     for position, message in enumerate(view.messages):
+        if images == "keep" and position not in touched:
+            messages.append(message)
+            continue
         blocks = []
         for at, block in enumerate(message.blocks):
             new = block if images == "keep" else _without_images(view, block, images, actions)

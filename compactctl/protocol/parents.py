@@ -8,6 +8,7 @@ is a fork, not a loss.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,48 +20,64 @@ NOWHERE = -1
 
 
 class Chains:
-    """What is whose parent; ``broken`` maps entries to the rule that their parent breaks.
+    """What is whose parent; ``is_one`` says that nothing is odd about it.
 
-    For a circle that is its first entry in the file.
+    A circle is broken at its first entry in the file.
     """
 
     def __init__(self, ids: Sequence[str | None], parents: Sequence[str | None]) -> None:
-        """Follow every chain to its top once; of entries with one id the last counts."""
+        """Look up every parent; of entries with one id the last counts."""
         self.places = dict(zip(ids, range(len(ids)), strict=True))
         self.places.pop(None, None)
         self._ids = ids
         self._up = list(map(self.places.get, parents))
-        self.broken = {
+        self._broken = {
             at: "FILE-12"
             for at, (up, parent) in enumerate(zip(self._up, parents, strict=True))
             if up is None and parent is not None
         }
-        self._tops: list[int] = []
+        self._tied: set[int] = set()
+        self.is_one = not self._broken and self._grows_from_one()
+
+    def _grows_from_one(self) -> bool:
+        """Say whether all hangs together from one entry on, each parent in front of its child."""
+        tops = [at for at, up in enumerate(self._up) if up is None and self._ids[at] is not None]
+        return len(tops) <= 1 and all(up is None or up < at for at, up in enumerate(self._up))
+
+    @property
+    def broken(self) -> dict[int, str]:
+        """Give the entries whose parents break a rule, with the rule."""
+        return self._broken if self._tops else {}
+
+    @cached_property
+    def _tops(self) -> list[int]:
+        """Follow every chain to its top once."""
+        tops: list[int] = []
         for at, up in enumerate(self._up):
             if up is None:
-                self._tops.append(at)
+                tops.append(at)
             else:  # nearly always the parent stands before its child
-                self._tops.append(self._tops[up] if up < at else NOWHERE)
-        self._find_other_tops()
-        self._tied: set[int] = set()
+                tops.append(tops[up] if up < at else NOWHERE)
+        self._find_other_tops(tops)
+        return tops
 
-    def _find_other_tops(self) -> None:
+    def _find_other_tops(self, tops: list[int]) -> None:
         """Walk up from the rest; all entries of a circle have the first of them for their top."""
-        for start in [at for at, top in enumerate(self._tops) if top == NOWHERE]:
+        for start in [at for at, top in enumerate(tops) if top == NOWHERE]:
             walked: dict[int, None] = {}
             at = start
-            while self._tops[at] == NOWHERE and at not in walked:
+            while tops[at] == NOWHERE and at not in walked:
                 walked[at] = None
                 up = self._up[at]
                 assert up is not None  # else its top would be known
                 at = up
-            top = self._tops[at]
+            top = tops[at]
             if top == NOWHERE:  # back at an entry of this very walk
                 steps = list(walked)
                 top = min(steps[steps.index(at) :])
-                self.broken[top] = "FILE-13"
+                self._broken[top] = "FILE-13"
             for step in walked:
-                self._tops[step] = top
+                tops[step] = top
 
     def end(self, shown: set[int]) -> int:
         """Give where the walk from the last entry of the view ends; NOWHERE without ids."""

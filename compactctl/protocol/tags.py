@@ -60,4 +60,6 @@ class Tags:
 
 
 def _only(kind: type, values: Sequence[Any]) -> list[Any]:
+    if set(map(type, values)) <= {kind, type(None)}:
+        return list(values)
     return [value if type(value) is kind else None for value in values]

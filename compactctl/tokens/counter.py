@@ -68,20 +68,24 @@ class Counter:
 
     def total(self, texts: list[str]) -> int:
         """Give the tokens of many texts together: quicker than one by one; raises as ``count``."""
-        memo = self._memo
-        unknown = [text for text in dict.fromkeys(texts) if text not in memo]
-        if unknown:
-            characters = sum(map(len, unknown))
-            engine = self._engine_for(characters, characters)
-            many = getattr(engine, "many", None)
-            counts = dict(
-                zip(unknown, many(unknown) if many else map(engine, unknown), strict=True)
+        counts = list(map(self._memo.get, texts))
+        if None in counts:
+            missing = (text for text, known in zip(texts, counts, strict=True) if known is None)
+            new = self._count_many(list(dict.fromkeys(missing)))
+            return sum(
+                new[text] if known is None else known
+                for text, known in zip(texts, counts, strict=True)
             )
-            total = sum(counts[text] if text in counts else memo[text] for text in texts)
-            for text, tokens in counts.items():
-                self.remember(text, tokens)
-            return total
-        return sum(map(memo.__getitem__, texts))
+        return sum(counts)  # type: ignore[arg-type]  # none of them is None
+
+    def _count_many(self, texts: list[str]) -> dict[str, int]:
+        characters = sum(map(len, texts))
+        engine = self._engine_for(characters, characters)
+        many = getattr(engine, "many", None)
+        new = dict(zip(texts, many(texts) if many else map(engine, texts), strict=True))
+        self._make_room(characters)
+        self._memo.update(new)
+        return new
 
     def prepare(self, characters: int) -> None:
         """Load the engine that is best for so much to count; raises as ``count``."""
@@ -104,11 +108,14 @@ class Counter:
 
     def remember(self, text: str, tokens: int) -> None:
         """Take ``tokens`` for the count of ``text``, which is known without counting it."""
-        self._remembered += len(text)
+        self._make_room(len(text))
+        self._memo[text] = tokens
+
+    def _make_room(self, characters: int) -> None:
+        self._remembered += characters
         if self._remembered > MEMO_CHARACTERS:
             self._memo.clear()
-            self._remembered = len(text)
-        self._memo[text] = tokens
+            self._remembered = characters
 
 
 @functools.cache
