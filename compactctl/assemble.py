@@ -6,7 +6,7 @@ Assistant pieces are one message when they carry the same key (Claude Code: ``me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from compactctl.model import Block, Message, Role
 
@@ -52,11 +52,11 @@ class Assembler:
         else:
             self._drafts.append(_Draft("user", blocks))
 
-    def assistant(self, blocks: list[Block], key: str | None = None) -> None:
+    def assistant(self, blocks: Sequence[Block], key: str | None = None) -> None:
         """Add assistant blocks: to the message of the same ``key``, else as a new message."""
         draft = self._by_key.get(key) if key is not None else None
         if draft is None:
-            draft = _Draft("assistant", blocks)
+            draft = _Draft("assistant", list(blocks))
             self._drafts.append(draft)
             if key is not None:
                 self._by_key[key] = draft

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.formats.anthropic_content import blocks, content, edit, make, parts
-from compactctl.formats.claude_tree import Line, Preserved, Record, Tree, is_prompt, relink
+from compactctl.formats.claude_tree import Preserved, Record, Said, Tree, is_prompt, relink
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ KNOWN_TYPES |= {"worktree-state"}
 CLEARED = "[Old tool result content cleared]"
 """What the harness shows the model in place of a result that a micro-compaction took out."""
 
-_SAID = ("user", "assistant")
+_SPEAKERS = ("user", "assistant")
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 
 
@@ -52,28 +52,28 @@ def recognise(record: dict[str, Any]) -> bool:
     )
 
 
-def view(records: Iterable[Line], build: Assembler) -> None:
+def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
     """Rebuild the active context."""
-    side: list[Line] = []
+    side: list[Said] = []
     cleared: set[str] = set()
     tree, preserved = Tree(), Preserved()
-    for line in records:
-        index, record = line
+    for index, record in records:
         if record.is_sidechain is True:
-            side.append(line)
+            side.append(_read(index, record))
             continue
         kind = record.type
-        if kind in _SAID and record.message is not None:
-            _add(index, record, build)
-            preserved.said.append(line)
+        if kind in _SPEAKERS and record.message is not None:
+            said = _read(index, record)
+            _put(said, build)
+            preserved.said.append(said)
         elif kind == "system":
             cleared.update(_begin(record, build, preserved))
         tree.add(index, record)
         if preserved.waiting:
             for kept in preserved.behind(record):
-                _add(*kept, build)
-    for line in () if preserved.said else side:
-        _add(*line, build)
+                _put(kept, build)
+    for said in () if preserved.said else side:
+        _put(said, build)
     abandoned = tree.abandoned()
     if abandoned:
         build.rewrite(lambda block: None if block.entry in abandoned else block)
@@ -90,29 +90,37 @@ def _begin(record: Record, build: Assembler, preserved: Preserved) -> list[str]:
     return _cleared_ids(record)
 
 
-def _add(index: int, record: Record, build: Assembler) -> None:
-    """Add one conversation line."""
+def _read(index: int, record: Record) -> Said:
+    """Read what one conversation line says."""
     message = record.message
-    if message is None or record.is_api_error_message is True:
-        return
-    if record.is_visible_in_transcript_only is True and record.is_compact_summary is not True:
-        return
-    found = blocks(message.content, index)
-    if record.type == "assistant":
-        kept = [_with_cwd(block, record.cwd) for block in found if not _is_blank(block)]
+    is_answer = record.type == "assistant"
+    hidden = record.is_visible_in_transcript_only is True and record.is_compact_summary is not True
+    if message is None or record.is_api_error_message is True or hidden:
+        return Said(record.uuid, is_answer)
+    found = [block for block in blocks(message.content, index) if not _is_blank(block)]
+    if is_answer:
         key = message.id if isinstance(message.id, str) else None
-        if kept:
-            build.assistant(kept, key)
+        return Said(record.uuid, is_answer, [_with_cwd(block, record.cwd) for block in found], key)
+    return Said(record.uuid, is_answer, [_flagged(block, record) for block in found])
+
+
+def _put(said: Said, build: Assembler) -> None:
+    """Add a line to the view."""
+    if said.is_answer:
+        if said.blocks:
+            build.assistant(said.blocks, said.key)
         return
-    for block in found:
+    for block in said.blocks:
         if block.kind == "result":
             build.answer(block)
-        elif not _is_blank(block):
-            build.user([_flagged(block, record)])
+        else:
+            build.user([block])
 
 
 def _flagged(block: Block, record: Record) -> Block:
     """Mark what the harness wrote, so that it is not taken for a request of the user."""
+    if block.kind == "result":
+        return block
     if record.is_compact_summary is True:
         return msgspec.structs.replace(block, meta=True, name="summary")
     if record.is_meta is True:

@@ -7,11 +7,13 @@ summary or the boundary itself: a harness that loads the file sets their parents
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from compactctl.formats.anthropic_content import Content
+from compactctl.model import Block
 
 
 class Body(msgspec.Struct, gc=False):
@@ -43,8 +45,14 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
 
 _PRESERVED = frozenset({"preservedMessages", "preservedSegment"})
 
-Line = tuple[int, Record]
-"""A record with the index of its entry."""
+
+class Said(msgspec.Struct, frozen=True):
+    """What a line of the conversation says; ``key`` tells which API message it is part of."""
+
+    uuid: Any
+    is_answer: bool
+    blocks: Sequence[Block] = ()
+    key: str | None = None
 
 
 def is_prompt(record: Record) -> bool:
@@ -112,9 +120,9 @@ class Preserved:
 
     def __init__(self) -> None:
         """Start without a line; ``said`` takes those of the conversation."""
-        self.said: list[Line] = []
-        self.waiting: dict[str, list[Line]] = {}
-        self._by_uuid: dict[str, Line] = {}
+        self.said: list[Said] = []
+        self.waiting: dict[str, list[Said]] = {}
+        self._by_uuid: dict[str, Said] = {}
         self._noted = 0
 
     def begin(self, boundary: Record) -> None:
@@ -125,12 +133,12 @@ class Preserved:
             return
         new = self.said[self._noted :]
         self._noted += len(new)
-        self._by_uuid.update((line[1].uuid, line) for line in new if isinstance(line[1].uuid, str))
+        self._by_uuid.update((said.uuid, said) for said in new if isinstance(said.uuid, str))
         anchor, uuids = _kept(metadata, list(self._by_uuid))
         if anchor is not None:
             self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
 
-    def behind(self, record: Record) -> list[Line]:
+    def behind(self, record: Record) -> list[Said]:
         """Give the lines that stand behind an anchor."""
         return self.waiting.pop(record.uuid, []) if isinstance(record.uuid, str) else []
 
