@@ -70,6 +70,7 @@ class _State(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     origins: Sequence[int]
     mark: dict[str, Any] | None = None
+    written: Written | None = None
 
     def is_read(self) -> bool:
         """Say whether the lines hold the view."""
@@ -140,8 +141,10 @@ def run(
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
     state = _read_back(state)
-    chunks = [entry.raw for entry in state.transcript.entries]
-    written = account(transcript.entries, chunks, list(state.origins))
+    written = state.written
+    if written is None or written.origins is not state.origins:  # written more than once, or never
+        chunks = [entry.raw for entry in state.transcript.entries]
+        written = account(transcript.entries, chunks, list(state.origins))
     return Result(transcript, state.messages, mark, steps, written)
 
 
@@ -242,6 +245,8 @@ def _read_back(state: _State) -> _State:
     written, new = write(state.transcript, state.messages, state.mark)
     refuse_broken(new)
     assert len(new.entries) == len(written.origins)
+    if isinstance(state.origins, range):  # the first time
+        return _State(new, new.messages, written.origins, None, written)
     return _State(new, new.messages, [_origin(state, index) for index in written.origins])
 
 
