@@ -29,7 +29,10 @@ SWITCH_CHARACTERS = 6_000_000
 PAYING_CHARACTERS = 2_500_000
 """From this much on, toktok alone takes less time than tiktoken alone, loading included."""
 
-_AT_ONCE = 8_000_000
+_TWO_PAY = 60_000_000
+"""From so many characters on toktok counts on all cores; each takes 16 MB of memory."""
+
+_AT_ONCE = 1_000_000
 """Characters that are given to toktok in one call, which copies them."""
 
 PATTERNS = {
@@ -118,9 +121,9 @@ def _in_chunks(count: Engine) -> Engine:
 
 
 class _ManyAtOnce:
-    """An engine that counts many texts in one call, on all cores."""
+    """An engine that counts many texts in one call."""
 
-    def __init__(self, count: Engine, count_all: Callable[[list[str]], list[int]]) -> None:
+    def __init__(self, count: Engine, count_all: Callable[[list[str], int], list[int]]) -> None:
         self._count = _in_chunks(count)
         self._count_all = count_all
 
@@ -129,26 +132,27 @@ class _ManyAtOnce:
 
     def many(self, texts: list[str]) -> list[int]:
         """Count each of ``texts``, so many at once that their copies take little memory."""
+        threads = 1 if sum(map(len, texts)) < _TWO_PAY else 0
         counts: list[int] = []
         some: list[str] = []
         room = _AT_ONCE
         for text in texts:
             if len(text) > LONGEST:
-                self._add(counts, some)
+                self._add(counts, some, threads)
                 counts.append(self._count(text))
                 continue
             some.append(text)
             room -= len(text)
             if room < 0:
-                self._add(counts, some)
+                self._add(counts, some, threads)
                 room = _AT_ONCE
-        self._add(counts, some)
+        self._add(counts, some, threads)
         return counts
 
-    def _add(self, counts: list[int], some: list[str]) -> None:
-        """Count ``some`` texts and empty the list."""
+    def _add(self, counts: list[int], some: list[str], threads: int) -> None:
+        """Count ``some`` texts and empty the list; no threads are all that there are."""
         try:
-            counts += self._count_all(some)
+            counts += self._count_all(some, threads)
         except UnicodeEncodeError:
-            counts += self._count_all(list(map(without_lone_surrogates, some)))
+            counts += self._count_all(list(map(without_lone_surrogates, some)), threads)
         some.clear()
