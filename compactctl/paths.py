@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 import unicodedata
@@ -10,6 +11,7 @@ from fnmatch import fnmatchcase
 _DRIVE = re.compile(r"^([A-Za-z]):[\\/]")
 
 
+@functools.lru_cache(maxsize=1 << 13)  # a session names the same few files over and over
 def key(path: str, cwd: str = "") -> str:
     """Give the key by which two spellings of a path are the same file.
 
@@ -31,6 +33,7 @@ def _is_windows(path: str) -> bool:
     return bool(_DRIVE.match(path)) or path.startswith("\\\\")
 
 
+@functools.lru_cache(maxsize=1 << 13)
 def matches(path: str, globs: tuple[str, ...]) -> bool:
     """Say whether a path, or its last part, matches one of ``globs``."""
     plain = path.replace("\\", "/") if _is_windows(path) else path

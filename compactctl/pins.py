@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from compactctl import paths, placeholders, summaries
@@ -26,7 +25,6 @@ _NOT_A_REQUEST = (
     "[Request interrupted",
     summaries.LABEL,
 )
-_PROTECTED = re.compile("|".join(map(re.escape, PROTECTED)))
 _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
@@ -109,7 +107,7 @@ def rules(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Pl
 
 def _rules_read(call: Block, result: Block) -> str | None:
     """Tell apart what a call read of files of standing rules; None when it read none."""
-    if result.path is None and not _PROTECTED.search(call.text):  # so for nearly all calls
+    if result.path is None and not any(name in call.text for name in PROTECTED):  # nearly always
         return None
     reads = reads_of(call, result)
     if not any(paths.matches(read.path, PROTECTED) for read in reads):
