@@ -18,6 +18,7 @@ NAMES = (
     "resolve",
     "render",
     "compact",
+    "show",
     "restore",
     "stats",
     "formats",

@@ -61,6 +61,20 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
             for text, pointer in parsed
         )
 
+    def read(self, pointer_text: str) -> tuple[SourceResolution, bytes | None]:
+        """Resolve one source as :meth:`resolve` does, and give its verified bytes with it."""
+        pointer = _parse(pointer_text)
+        if isinstance(pointer, PointerError):
+            return SourceResolution(pointer_text, pointer.status, pointer.reason, None), None
+        if not self._allows(pointer):
+            outcome = Outcome("policy_denied")
+        elif isinstance(pointer, ArtifactPointer):
+            outcome = self._artifact(pointer, keep=True)
+        else:
+            found = self._events(pointer.session, {pointer.sequence}, keep=True)
+            outcome = found[pointer.sequence]
+        return _resolution(pointer_text, pointer, outcome), outcome.content
+
     def _outcomes(self, pointers: Iterable[SourcePointer]) -> dict[SourcePointer, Outcome]:
         """Ask the policy about each pointer before anything of its source is looked at."""
         outcomes: dict[SourcePointer, Outcome] = {}
@@ -83,18 +97,20 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
         except PermissionError:
             return False
 
-    def _artifact(self, pointer: ArtifactPointer) -> Outcome:
+    def _artifact(self, pointer: ArtifactPointer, *, keep: bool = False) -> Outcome:
         parts = (pointer.session, "tool-results", pointer.filename)
         try:
             with open_beneath(self.artifact_root, parts, "artifact") as file:
-                return verify_artifact(file, pointer.digest)
+                return verify_artifact(file, pointer.digest, keep=keep)
         except RefusedError as refusal:
             return Outcome(refusal.reason)
 
-    def _events(self, session: str, sequences: AbstractSet[int]) -> dict[int, Outcome]:
+    def _events(
+        self, session: str, sequences: AbstractSet[int], *, keep: bool = False
+    ) -> dict[int, Outcome]:
         try:
             with open_beneath(self.transcript_root, (f"{session}.jsonl",), "transcript") as file:
-                return verify_events(file, session, sequences)
+                return verify_events(file, session, sequences, keep=keep)
         except RefusedError as refusal:
             return dict.fromkeys(sequences, Outcome(refusal.reason))
 

@@ -22,13 +22,19 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 class Outcome(NamedTuple):
-    """A reason code, and for a verified source the sha256 of its bytes in hex."""
+    """A reason code, and for a verified source the sha256 of its bytes in hex.
+
+    ``content`` is these very bytes, where they were asked for.
+    """
 
     reason: str
     sha256: str | None = None
+    content: bytes | None = None
 
 
-def verify_events(file: BinaryIO, session: str, sequences: Collection[int]) -> dict[int, Outcome]:
+def verify_events(
+    file: BinaryIO, session: str, sequences: Collection[int], *, keep: bool = False
+) -> dict[int, Outcome]:
     """Verify the records at ``sequences`` (from 1) in one pass that stops behind the last.
 
     A record is only as good as all records before it; what comes later does not touch it.
@@ -41,7 +47,8 @@ def verify_events(file: BinaryIO, session: str, sequences: Collection[int]) -> d
             _check_envelope(_parse(record), session, sequence)
             if sequence in sequences:
                 digest = hashlib.sha256(record).hexdigest()
-                found[sequence] = Outcome("verified_transcript_event", digest)
+                content = record if keep else None
+                found[sequence] = Outcome("verified_transcript_event", digest, content)
             if sequence == last:
                 break
     except RefusedError as refusal:
@@ -51,14 +58,17 @@ def verify_events(file: BinaryIO, session: str, sequences: Collection[int]) -> d
     return {sequence: found.get(sequence, Outcome(stopped_by)) for sequence in sequences}
 
 
-def verify_artifact(file: BinaryIO, digest: str) -> Outcome:
+def verify_artifact(file: BinaryIO, digest: str, *, keep: bool = False) -> Outcome:
     """Verify that the file is UTF-8 and that its sha256 starts with ``digest`` (lower case)."""
     sha256 = hashlib.sha256()
     decoder = codecs.getincrementaldecoder("utf-8")()
+    kept: list[bytes] = []
     try:
         while chunk := file.read(_CHUNK):
             sha256.update(chunk)
             decoder.decode(chunk)
+            if keep:
+                kept.append(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return Outcome("artifact_not_utf8")
@@ -66,7 +76,8 @@ def verify_artifact(file: BinaryIO, digest: str) -> Outcome:
         return Outcome(reason_of(error))
     if not sha256.hexdigest().startswith(digest):
         return Outcome("artifact_digest_mismatch")
-    return Outcome("verified_artifact", sha256.hexdigest())
+    content = b"".join(kept) if keep else None
+    return Outcome("verified_artifact", sha256.hexdigest(), content)
 
 
 def _records(file: BinaryIO) -> Iterator[bytes]:
