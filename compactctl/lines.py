@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+LONGEST = 1 << 28
+"""Bytes of a line that is read; a longer one is passed on as it is."""
+
 _WIDEST = 200
 """Characters of a JSON path that are shown: its keys may be anything."""
 
@@ -59,6 +62,11 @@ def read(
     add = entries.append
     at = 0
     for number, raw in enumerate(lines, 1):
+        if len(raw) > LONGEST:
+            faults.append(Fault("FILE-19", number, f"{len(raw):,} bytes"))
+            add(Entry(raw, number))
+            at += 1
+            continue
         if raw.isascii() or _is_utf8(raw):
             try:
                 record = decode(raw)
@@ -195,6 +203,8 @@ def objects(lines: Iterable[bytes], limit: int) -> list[dict[str, Any]]:
     for raw in lines:
         if len(found) >= limit:
             break
+        if len(raw) > LONGEST:
+            continue
         try:
             value = orjson.loads(raw)
         except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compactctl import jsonio, lines
+from compactctl import jsonio, lines, transcript
 
 
 class Record(msgspec.Struct):
@@ -264,3 +265,14 @@ def test_what_is_no_single_object_is_none(text):
 def test_parse_many_raises_on_damage(text):
     with pytest.raises(jsonio.NotJsonError):
         jsonio.parse_many(text)
+
+
+def test_a_line_that_is_too_long_is_passed_over_with_its_size(monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST", 200)
+    said = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x" * 200}]
+    raw = [json.dumps(one).encode() + b"\n" for one in said]
+    found = transcript.load(raw, "t", "messages")
+    assert [fault.rule for fault in found.faults] == ["FILE-19"]
+    assert found.faults[0].text == f"{len(raw[1])} bytes"
+    assert [entry.raw for entry in found.entries] == raw
+    assert len(found.messages) == 1

@@ -132,4 +132,10 @@ RULES = (
         "the chain of parents from the last entry ends here, messages outside it have other roots",
         "set the parent of this entry to the id of the entry before",
     ),
+    _rule(
+        "19",
+        "warning",
+        "a line is too long to be read, it passes through unchanged",
+        "part it, or take it out",
+    ),
 )
