@@ -71,6 +71,17 @@ ArchiveOption = Annotated[
         metavar="DIR", help="Store the whole transcript there first; the placeholder points to it."
     ),
 ]
+TranscriptsOption = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
+]
+ArtifactRootOption = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
+]
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
 

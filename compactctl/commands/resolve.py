@@ -11,12 +11,15 @@ import typer
 from compactctl import files, jsonio, report
 from compactctl.commands.common import (
     DRY_RUN,
+    ArtifactRootOption,
     Clock,
     FileArgument,
     InPlaceOption,
     OutputOption,
+    PolicyOption,
     QuietOption,
     ReportOption,
+    TranscriptsOption,
     VerboseOption,
     check_outputs,
     count_unreadable,
@@ -42,17 +45,9 @@ def resolve(
         str | None,
         typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along."),
     ] = None,
-    transcripts: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
-    ] = None,
-    artifacts: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
-    ] = None,
+    transcripts: TranscriptsOption = None,
+    artifacts: ArtifactRootOption = None,
+    policy: PolicyOption = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Only the resolutions, as JSONL."),

@@ -7,7 +7,12 @@ from typing import Annotated
 import typer
 
 from compactctl import files
-from compactctl.commands.common import OutputOption
+from compactctl.commands.common import (
+    ArtifactRootOption,
+    OutputOption,
+    PolicyOption,
+    TranscriptsOption,
+)
 from compactctl.console import say
 from compactctl.durable.resolver import SourcePointerResolver, load_policy
 
@@ -19,17 +24,9 @@ def show(
             metavar="POINTER", help="transcript:SESSION:N or artifact:SESSION:FILE:SHA256."
         ),
     ],
-    transcripts: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
-    ] = None,
-    artifacts: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
-    ] = None,
+    transcripts: TranscriptsOption = None,
+    artifacts: ArtifactRootOption = None,
+    policy: PolicyOption = None,
     output: OutputOption = None,
 ) -> None:
     """Print the verified bytes behind a pointer; exit 1, with the state, if they are not to be had.
