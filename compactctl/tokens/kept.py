@@ -18,7 +18,7 @@ from compactctl.tokens.chunks import LONGEST
 from compactctl.tokens.engines import ENGINE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 SWITCH_VARIABLE = "COMPACTCTL_CACHE"
 
@@ -61,7 +61,7 @@ class Kept:
         if sum(map(len, texts)) > AT_ONCE:
             return {}
         if self._known is None:
-            self._known = _read(self._path)
+            self._known = dict(iter_unpack(_RECORD.format, _read(self._path)))
         known = self._known
         found = ((text, known.get(_hash(text))) for text in texts)
         return {text: tokens for text, tokens in found if tokens is not None}
@@ -81,10 +81,10 @@ class Kept:
     def save(self) -> None:
         """Write what was added to the file, beside what others have written there since."""
         if self._new:
-            every = _read(self._path) | self._new
+            new = b"".join([_RECORD.pack(*record) for record in self._new.items()])
             with contextlib.suppress(OSError):
-                _write(self._path, list(every.items())[-RECORDS:])
-            self._known, self._new = every, {}
+                _write(self._path, (_read(self._path) + new)[-RECORDS * _RECORD.size :])
+            self._known, self._new = (self._known or {}) | self._new, {}
 
 
 def _hash(text: str) -> bytes:
@@ -95,25 +95,24 @@ def _checksum(body: bytes) -> bytes:
     return blake2b(body, digest_size=_HASH_BYTES).digest()
 
 
-def _read(path: str) -> dict[bytes, int]:
+def _read(path: str) -> bytes:
+    """Give the records of a sound file, else none."""
     try:
         found = os.stat(path)  # noqa: PTH116 (the same)
         most = _HEAD_BYTES + RECORDS * _RECORD.size
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            return {}
+            return b""
         with open(path, "rb") as file:  # noqa: PTH123 (the same)
             head, body = file.read(_HEAD_BYTES), file.read(most)
     except OSError:
-        return {}
-    if head != _MAGIC + _checksum(body) or len(body) % _RECORD.size:
-        return {}
-    return dict(iter_unpack(_RECORD.format, body))
+        return b""
+    is_sound = head == _MAGIC + _checksum(body) and len(body) % _RECORD.size == 0
+    return body if is_sound else b""
 
 
-def _write(path: str, records: Iterable[tuple[bytes, int]]) -> None:
+def _write(path: str, body: bytes) -> None:
     """Replace the file in one step; not synced, for a torn file is told by its checksum."""
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 (the same)
-    body = b"".join([_RECORD.pack(*record) for record in records])
     temporary = f"{path}.{os.urandom(4).hex()}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -1,7 +1,7 @@
 """Counting little text without loading a tokenizer: exact, in Python, over the rank file as it is.
 
-Ready in 0.09 s, where tiktoken takes 0.22, for nothing is decoded: a token is looked up by the
-base64 that the file spells it in. It then counts 4 MB of new text a second, a third of what
+Ready in 0.1 s, where tiktoken takes 0.2, for nothing is decoded: a token is looked up by the
+base64 that the file spells it in. It then counts 4 MB of text a second, not a third of what
 tiktoken does. What would take long here, or might come out otherwise, goes to tiktoken, and once
 that is loaded, so does all the rest.
 """
