@@ -6,6 +6,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# Nothing is left in the home of who runs the tests.
+os.environ["COMPACTCTL_CACHE"] = "off"
+
 # Whole transcripts are big to draw, and a busy machine is no fault of theirs.
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 

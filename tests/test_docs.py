@@ -33,7 +33,11 @@ def test_shown_output_is_what_the_command_prints(block, tmp_path):
     tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m compactctl "$@"\n')
     tool.chmod(0o755)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COMPACTCTL_")}
-    environment |= {"PATH": f"{tool.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment |= {
+        "COMPACTCTL_CACHE": "off",
+        "PATH": f"{tool.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=tmp_path,

@@ -192,6 +192,7 @@ def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str
     clock = Clock()
     check_outputs(file, given)
     counter = load_counter(given["tokenizer"])
+    counter.recall()
     found = read(file, given["format"])
     options = options_of(names, given, names)
     keep = keep_of(found, given)
@@ -235,6 +236,7 @@ def finish(
     sums up the steps.
     """
     written = result.written()
+    counter.keep()  # first, for the next stage of a pipe begins to count at the first output
     if given["report"]:
         entry = report.record(stage, result, written, counter.name, clock.seconds(), total=total)
         report.append(given["report"], entry)

@@ -129,6 +129,7 @@ def _one(file: str, given: dict[str, Any]) -> None:
     check_outputs(file, given)
     how = _how(given)
     counter = load_counter(given["tokenizer"])
+    counter.recall()
     found = read(file, given["format"])
     result = _run(found, given, how, counter)
     slimmed = slim(result) if given["slim"] else None

@@ -80,11 +80,13 @@ def _unmendable(finding: Finding) -> InvalidTranscriptError:
 def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
     """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
     counter = load_counter(tokenizer)
+    counter.recall()
     old, new = mended.before, mended.after
     lines, kept = repair_tally.account(mended.read, mended.written)
     unread = count_unreadable(kept)
     lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
+    counter.keep()
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
         "format": old.format.__name__.rpartition(".")[2].replace("_", "-"),
         "tokenizer": counter.name,

@@ -29,7 +29,10 @@ def stats(
         compactctl stats session.jsonl --top 5
 
     """
-    found = measure(read(file, format), load_counter(tokenizer))
+    counter = load_counter(tokenizer)
+    counter.recall()
+    found = measure(read(file, format), counter)
+    counter.keep()
     if json:
         files.write_standard([msgspec.json.encode(found) + b"\n"])
         return

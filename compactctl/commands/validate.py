@@ -207,7 +207,9 @@ def _without_collector() -> Iterator[None]:
 def _append(found: Transcript, every: Sequence[Finding], options: _Options, clock: Clock) -> None:
     """Append the record; only here are tokens worth their counting."""
     counter = load_counter(options.tokenizer)
+    counter.recall()
     tokens, many = count_view(counter, found.messages), len(found.messages)
+    counter.keep()
     step = Step("validate", tokens, tokens, many, many, (), "", None)
     result = Result(found, found.messages, None, [step])
     entry = report.record("validate", result, None, counter.name, clock.seconds())

@@ -10,6 +10,8 @@ from compactctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from compactctl.tokens.kept import Kept
+
 NAMES = ("o200k_base", "cl100k_base", "chars")
 
 MEMO_CHARACTERS = 1 << 28
@@ -36,6 +38,21 @@ class Counter:
         self._counted = 0
         self._engine: Callable[[str], int] = _not_loaded
         self._engine_is_best_up_to: float = -1
+        self._kept: Kept | None = None
+
+    def recall(self) -> None:
+        """Use the counts that earlier processes left, from now on, unless that is switched off."""
+        if self.name != "chars":
+            # Imported here, for a library's user and a bulk worker never come here.
+            from compactctl.tokens.kept import Kept, path_of  # noqa: PLC0415
+
+            path = path_of(self.name)
+            self._kept = Kept(path) if path else None
+
+    def keep(self) -> None:
+        """Leave what was counted since ``recall`` to later processes. Never raises."""
+        if self._kept is not None:
+            self._kept.save()
 
     def count(self, text: str) -> int:
         """Give the tokens of ``text``: special-token text is ordinary, lone surrogates are U+FFFD.
@@ -46,7 +63,7 @@ class Counter:
         tokens = self._memo.get(text)
         if tokens is None:
             tokens = self._count_new(text)
-            self.remember(text, tokens)
+            self._take(text, tokens)
         return tokens
 
     def measure(self, text: str) -> int:
@@ -79,20 +96,35 @@ class Counter:
         return sum(counts)  # type: ignore[arg-type]  # none of them is None
 
     def _count_many(self, texts: list[str]) -> dict[str, int]:
+        found = self._kept.find(texts) if self._kept is not None else {}
+        new = self._count_by_engine([text for text in texts if text not in found])
+        if self._kept is not None:
+            self._kept.add(new)
+        new |= found
+        self._make_room(sum(map(len, texts)))
+        self._memo.update(new)
+        return new
+
+    def _count_by_engine(self, texts: list[str]) -> dict[str, int]:
+        if not texts:
+            return {}
         characters = sum(map(len, texts))
         engine = self._engine_for(characters, characters)
         many = getattr(engine, "many", None)
-        new = dict(zip(texts, many(texts) if many else map(engine, texts), strict=True))
-        self._make_room(characters)
-        self._memo.update(new)
-        return new
+        return dict(zip(texts, many(texts) if many else map(engine, texts), strict=True))
 
     def prepare(self, characters: int) -> None:
         """Load the engine that is best for so much to count; raises as ``count``."""
         self._engine_for(0, characters)
 
     def _count_new(self, text: str) -> int:
-        return self._engine_for(len(text))(text)
+        if self._kept is None:
+            return self._engine_for(len(text))(text)
+        tokens = self._kept.find([text]).get(text)
+        if tokens is None:
+            tokens = self._engine_for(len(text))(text)
+            self._kept.add({text: tokens})
+        return tokens
 
     def _engine_for(self, characters: int, expected: int = 0) -> Callable[[str], int]:
         """Give the engine for so much more to count, ``expected`` of it at once."""
@@ -108,6 +140,11 @@ class Counter:
 
     def remember(self, text: str, tokens: int) -> None:
         """Take ``tokens`` for the count of ``text``, which is known without counting it."""
+        self._take(text, tokens)
+        if self._kept is not None:
+            self._kept.believe(text, tokens)
+
+    def _take(self, text: str, tokens: int) -> None:
         self._make_room(len(text))
         self._memo[text] = tokens
 

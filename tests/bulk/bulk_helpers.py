@@ -36,6 +36,7 @@ def environment(**more):
     """Give the environment of a command that finds the package wherever it is run."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("COMPACTCTL_")}
     paths = [str(ROOT), *clean.get("PYTHONPATH", "").split(os.pathsep)]
+    clean["COMPACTCTL_CACHE"] = "off"
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     return clean | more
 

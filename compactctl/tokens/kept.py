@@ -1,0 +1,125 @@
+"""Counts that one process leaves for the next, so that no text is counted by every stage of a pipe.
+
+A file for each vocabulary, of 20 bytes a text: a hash of the text and its tokens, never a word of
+the text itself. Nothing depends on it: what is not there, damaged, of another version or not
+allowed to be written is counted again, and nobody is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from hashlib import blake2b
+from struct import Struct, iter_unpack
+from typing import TYPE_CHECKING
+
+from compactctl.tokens.chunks import LONGEST
+from compactctl.tokens.engines import ENGINE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SWITCH_VARIABLE = "COMPACTCTL_CACHE"
+
+RECORDS = 1 << 16
+"""How many counts a file holds, the newest: 1.3 MB, read in 10 ms."""
+
+AT_ONCE = 30_000_000
+"""Characters from which on counts are not looked up: hashing them takes as long as counting."""
+
+_MAGIC = b"compactctl counts 1\n"  # another number as soon as a text may count otherwise
+_HASH_BYTES = 16
+_RECORD = Struct(f"<{_HASH_BYTES}sI")
+_HEAD_BYTES = len(_MAGIC) + _HASH_BYTES
+
+
+def path_of(name: str) -> str | None:
+    """Give the file of the vocabulary ``name``; None if counts are not to be kept.
+
+    An engine that is asked for by name is to count itself.
+    """
+    if os.environ.get(SWITCH_VARIABLE) == "off" or os.environ.get(ENGINE_VARIABLE):
+        return None
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if not folder.startswith("/"):  # the standard says to ignore others
+        folder = os.path.expanduser("~/.cache")  # noqa: PTH111 (loads nothing)
+    return f"{folder}/compactctl/{name}.counts" if folder.startswith("/") else None
+
+
+class Kept:
+    """The counts in the file at ``path``, which is read when the first is asked for."""
+
+    def __init__(self, path: str) -> None:
+        """Read nothing yet."""
+        self._path = path
+        self._known: dict[bytes, int] | None = None
+        self._new: dict[bytes, int] = {}
+
+    def find(self, texts: Sequence[str]) -> dict[str, int]:
+        """Give those of ``texts`` whose tokens are known, with these."""
+        if sum(map(len, texts)) > AT_ONCE:
+            return {}
+        if self._known is None:
+            self._known = dict(iter_unpack(_RECORD.format, _read(self._path)))
+        known = self._known
+        found = ((text, known.get(_hash(text))) for text in texts)
+        return {text: tokens for text, tokens in found if tokens is not None}
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Take in what was counted."""
+        if sum(map(len, counts)) <= AT_ONCE and len(self._new) < RECORDS:
+            known = self._known or {}
+            hashed = ((_hash(text), tokens) for text, tokens in counts.items())
+            self._new.update(each for each in hashed if each[0] not in known)
+
+    def believe(self, text: str, tokens: int) -> None:
+        """Take in what was added up of parts, unless an engine would cut ``text`` otherwise."""
+        if len(text) <= LONGEST:
+            self.add({text: tokens})
+
+    def save(self) -> None:
+        """Write what was added to the file, beside what others have written there since."""
+        if self._new:
+            new = b"".join([_RECORD.pack(*record) for record in self._new.items()])
+            with contextlib.suppress(OSError):
+                _write(self._path, (_read(self._path) + new)[-RECORDS * _RECORD.size :])
+            self._known, self._new = (self._known or {}) | self._new, {}
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+
+
+def _checksum(body: bytes) -> bytes:
+    return blake2b(body, digest_size=_HASH_BYTES).digest()
+
+
+def _read(path: str) -> bytes:
+    """Give the records of a sound file, else none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 (the same)
+        most = _HEAD_BYTES + RECORDS * _RECORD.size
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            return b""
+        with open(path, "rb") as file:  # noqa: PTH123 (the same)
+            head, body = file.read(_HEAD_BYTES), file.read(most)
+    except OSError:
+        return b""
+    is_sound = head == _MAGIC + _checksum(body) and len(body) % _RECORD.size == 0
+    return body if is_sound else b""
+
+
+def _write(path: str, body: bytes) -> None:
+    """Replace the file in one step; not synced, for a torn file is told by its checksum."""
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 (the same)
+    temporary = f"{path}.{os.urandom(4).hex()}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines((_MAGIC, _checksum(body), body))
+        os.replace(temporary, path)  # noqa: PTH105 (the same)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108 (the same)
+        raise
