@@ -118,7 +118,7 @@ class Counter:
         self._engine_for(0, characters)
 
     def _count_new(self, text: str) -> int:
-        if self._kept is None:
+        if self._kept is None or self._counted > self._kept.MOST:
             return self._engine_for(len(text))(text)
         tokens = self._kept.find([text]).get(text)
         if tokens is None:

@@ -50,6 +50,9 @@ def path_of(name: str) -> str | None:
 class Kept:
     """The counts in the file at ``path``, which is read when the first is asked for."""
 
+    MOST = AT_ONCE
+    """Characters after which single texts are not looked up either."""
+
     def __init__(self, path: str) -> None:
         """Read nothing yet."""
         self._path = path
