@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -89,13 +90,15 @@ def run(row: Row, *, timeout: float, errors: Path) -> Run:
     with errors.open("wb") as stderr:
         if not all(Path(argv[0]).exists() for argv in row.stages):
             raise CommandError("failed (exit 127)")
+        cache = tempfile.TemporaryDirectory()  # empty: no run finds what another has counted
         begin = perf_counter()
-        processes = start(row, stderr)
+        processes = start(row, stderr, cache.name)
         timer = threading.Timer(timeout, stop, [processes])
         timer.start()
         ended = [reap(process) for process in processes]
         seconds = perf_counter() - begin
         timer.cancel()
+        cache.cleanup()
     if seconds >= timeout:
         raise CommandError(f"failed (over {timeout:g} s)")
     if any(code not in row.codes for code, _ in ended):
@@ -103,10 +106,9 @@ def run(row: Row, *, timeout: float, errors: Path) -> Run:
     return Run(seconds, [peak for _, peak in ended])
 
 
-def start(row: Row, stderr: BinaryIO) -> list[subprocess.Popen[bytes]]:
+def start(row: Row, stderr: BinaryIO, cache: str) -> list[subprocess.Popen[bytes]]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(PRIVATE)}
-    # Every round counts for itself.
-    environment = clean | {"COMPACTCTL_CACHE": "off"} | dict(row.environment)
+    environment = clean | {"XDG_CACHE_HOME": cache} | dict(row.environment)
     processes = []
     source = os.open(os.devnull, os.O_RDONLY)
     for argv in row.stages:
