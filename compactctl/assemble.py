@@ -31,6 +31,8 @@ class Assembler:
         self._by_key: dict[str, _Draft] = {}
         self._open: dict[str, list[_Draft]] = {}
         self.resets = 0
+        self.hides = False
+        """Whether something that was said is not in the view, and may come into it by a change."""
 
     def reset(self) -> None:
         """Start the view anew behind a compaction mark; only system messages stay in force."""
@@ -38,6 +40,7 @@ class Assembler:
         self._by_key.clear()
         self._open.clear()
         self.resets += 1
+        self.hides = True
 
     def system(self, blocks: list[Block]) -> None:
         """Add a system message."""
@@ -80,6 +83,7 @@ class Assembler:
 
     def rewrite(self, change: Callable[[Block], Block | None]) -> None:
         """Let ``change`` replace each block of the view, or drop it with None."""
+        self.hides = True
         for draft in self._drafts:
             draft.blocks = [new for old in draft.blocks if (new := change(old))]
             draft.answers = [new for old in draft.answers if (new := change(old))]

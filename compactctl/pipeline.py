@@ -76,6 +76,15 @@ class _State(msgspec.Struct, frozen=True):
         """Say whether the lines hold the view."""
         return self.messages is self.transcript.messages
 
+    def is_plain(self) -> bool:
+        """Say whether nothing but cuts were made in lines as they came, where no line hides any.
+
+        What is left then reads back as it is, which the laws hold; to see it, twice the memory
+        would be needed.
+        """
+        is_first = isinstance(self.origins, range) and not self.transcript.hides
+        return is_first and not self.is_read() and not self.holds_made()
+
     def holds_made(self) -> bool:
         """Say whether something in the view is in no line yet."""
         blocks = (block for message in self.messages for block in message.blocks)
@@ -140,6 +149,10 @@ def run(
         state, step = _take(name, state, change, tokens, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
+    if state.is_plain():
+        refuse_broken(transcript, state.messages)
+        lines = rewrite(transcript, state.messages)
+        return Result(transcript, state.messages, mark, steps, lines)
     state = _read_back(state)
     written = state.written
     if written is None or written.origins is not state.origins:  # written more than once, or never

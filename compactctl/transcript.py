@@ -27,7 +27,8 @@ class Transcript(msgspec.Struct, frozen=True):
 
     ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
     tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
-    record. ``tags`` ties the entries together, see ``protocol.tags``.
+    record. ``tags`` ties the entries together, see ``protocol.tags``. ``hides``: what was given up
+    or cut off may come into the view when the lines that hide it go.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Transcript(msgspec.Struct, frozen=True):
     durable: list[int]
     unreadable: int
     tags: list[Row]
+    hides: bool = True
 
 
 def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = None) -> Transcript:
@@ -90,7 +92,17 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
     every.extend([nothing] * (len(entries) - len(every)))
     readable = {entry.line for entry, row in zip(entries, every, strict=True) if row is not nothing}
     unreadable = entries[-1].line - len(readable)
-    return Transcript(name, module, entries, build.messages(), faults, durable, unreadable, every)
+    return Transcript(
+        name,
+        module,
+        entries,
+        build.messages(),
+        faults,
+        durable,
+        unreadable,
+        every,
+        build.hides,
+    )
 
 
 def session(transcript: Transcript) -> str:

@@ -72,6 +72,7 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
         if preserved.waiting:
             for kept in preserved.behind(record):
                 _put(kept, build)
+    build.hides = build.hides or bool(side)
     for said in () if preserved.said else side:
         _put(said, build)
     abandoned = tree.abandoned()

@@ -66,6 +66,7 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
     entries: list[Entry] = []
     resets = 0
     cwd = ""
+    build.hides = True  # other branches
     for place, (index, record) in enumerate(records):
         if build.resets != resets:
             resets = build.resets
