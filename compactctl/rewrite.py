@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from compactctl import jsonio, links
 from compactctl.links import Made
 from compactctl.model import MADE, Block, Message
@@ -91,6 +93,9 @@ def _blocks_by_entry(
             else:
                 others[block.entry] = ()
     return others | {index: blocks for index, blocks in found.items() if blocks}
+
+
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _Plan:
@@ -182,7 +187,7 @@ def _settled(line: bytes) -> bytes:
 def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes:
     """Write entry ``index`` anew with ``blocks`` as its parts."""
     module = transcript.format
-    record = _record(transcript, index)
+    record = _opened(transcript, index)
     parts: list[Any] = []
     for block in blocks:
         if block.entry == MADE:
@@ -191,6 +196,21 @@ def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> byte
             source = record if block.entry == index else _record(transcript, block.entry)
             parts.append(module.edit(module.parts_of(source)[block.at], block))
     return jsonio.dump(module.with_parts(record, parts))
+
+
+def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
+    """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
+    edited = getattr(transcript.format, "EDITED", None)
+    if edited is not None:
+        try:
+            members = _MEMBERS.decode(transcript.entries[index].raw)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+            return _record(transcript, index)
+        return {
+            key: jsonio.parse(bytes(raw)) if key in edited else jsonio.as_it_is(bytes(raw))
+            for key, raw in members.items()
+        }
+    return _record(transcript, index)
 
 
 def _record(transcript: Transcript, index: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def emit(
     changed: dict[int, bytes | None],
     created: list[tuple[int, bytes]],
 ) -> tuple[list[bytes], list[int]]:
-    """Put the entries together: (chunks, where each is from)."""
+    """Put the entries together: (chunks, where each is from); ``changed`` is used up."""
     paper = _Paper(entries)
     waiting = created[::-1]
     for index, entry in enumerate(entries):
@@ -54,7 +54,7 @@ def emit(
             paper.add(waiting.pop()[1] + paper.newline, MADE, 0)
         if index not in changed:
             paper.add(entry.raw, index, entry.line)
-        elif (new := changed[index]) is None:
+        elif (new := changed.pop(index)) is None:  # let go of at once: it is copied
             paper.drop(entry)
         else:
             paper.add(new + _line_end(entry.raw), index, entry.line)

@@ -284,3 +284,25 @@ def test_a_branch_that_was_given_up_does_not_come_back_when_the_other_goes():
     assert texts(found.messages) == ["go", "yes", "right", "right too"]
     left = [m for m in found.messages if texts([m]) != ["right"]]
     assert texts(write(found, left)[1].messages) == ["go", "yes", "right too"]
+
+
+def test_the_other_members_of_an_edited_line_leave_as_they_came():
+    copy = b'"toolUseResult": {"stdout":"caf\\u00e9",  "n": 1e5, "n": 1.0}'
+    result = b'[{"type":"tool_result","tool_use_id":"t","content":"long words"}]'
+    line = (
+        b'{"type": "user", "uuid":"u", "parentUuid":"p", "sessionId":"s", '
+        b'"message":{"role": "user", "content":' + result + b"}, " + copy + b"}\n"
+    )
+    call = b'{"type":"tool_use","id":"t","name":"Bash","input":{}}'
+    before = (
+        b'{"type":"assistant","uuid":"p","parentUuid":null,"sessionId":"s",'
+        b'"message":{"id":"m","role":"assistant","content":[' + call + b"]}}\n"
+    )
+    found = load([before, line], "claude-code")
+    said, answer = found.messages
+    (old,) = answer.blocks
+    short = msgspec.structs.replace(old.content[0], text="short")
+    new = msgspec.structs.replace(old, content=(short,))
+    _, written = rewrite(found, [said, Message("user", (new,))]).lines()
+    assert b'{"stdout":"caf\\u00e9",  "n": 1e5, "n": 1.0}' in written
+    assert b'"content":"short"' in written

@@ -21,6 +21,9 @@ A format whose lines can cut off what precedes them has two more:
                         into it
 ``STAYS``               the type of lines that do their work also when all their blocks went
 
+A format whose parts are in one member of a line, and whose other members may be large, names that
+in ``EDITED``: ``with_parts`` touches nothing else, and the others leave as they came.
+
 A format with lines that name which earlier ones they keep has ``RELINKED``, the member in which
 they do, and ``relink(record, links)``, which gives it with what is left of them and came in.
 

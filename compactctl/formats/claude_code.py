@@ -31,6 +31,7 @@ ONE_LINE_A_MESSAGE = False
 LINK = ("uuid", "parentUuid")
 ALSO_LINKED = ("logicalParentUuid", "leafUuid")
 RELINKED = "compactMetadata"
+EDITED = ("message",)
 KNOWN_TYPES = frozenset({"user", "assistant", "system", "progress", "attachment", "summary"})
 KNOWN_TYPES |= {"file-history-snapshot", "queue-operation", "last-prompt", "permission-mode"}
 KNOWN_TYPES |= {"mode", "bridge-session", "ai-title", "custom-title", "agent-name", "pr-link"}
