@@ -139,6 +139,10 @@ def _in_chunks(count: Engine) -> Engine:
     return count_any
 
 
+def _copy(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
+
+
 class _ManyAtOnce:
     """An engine that counts many texts in one call."""
 
@@ -160,7 +164,8 @@ class _ManyAtOnce:
                 self._add(counts, some, threads)
                 counts.append(self._count(text))
                 continue
-            some.append(text)
+            # A text keeps the UTF-8 that toktok asks for as long as it lives: let it be a copy's.
+            some.append(text if text.isascii() else _copy(text))
             room -= len(text)
             if room < 0:
                 self._add(counts, some, threads)
