@@ -140,7 +140,7 @@ def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     moved: list[Action] = []
     pieces = repair_order.mend_order(now, moved)
     found = findings.find(now, now.format.PROFILE) if pieces else ()
-    if not any(each.severity == "error" or each.rule == repair.TAIL for each in found):
+    if not any(each.severity == "error" or each.rule in repair.OPEN for each in found):
         return None
     actions += moved
     return pieces

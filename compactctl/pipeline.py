@@ -13,7 +13,7 @@ from compactctl.assemble import merge_users
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layer import Action, Change, View
 from compactctl.model import MADE, Message
-from compactctl.protocol.check import Problem, breaks_pairs, pair_problems
+from compactctl.protocol.check import Problem, answers_calls, breaks_pairs, pair_problems
 from compactctl.protocol.rules import BY_ID
 from compactctl.rewrite import Written, account, rewrite, write
 from compactctl.tokens import Counter, count_view, recount_view
@@ -99,7 +99,9 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
     """
     view = transcript.messages if messages is None else messages
-    for problem in pair_problems(view, transcript.format.PROFILE):
+    module = transcript.format
+    answered = answers_calls(module)
+    for problem in pair_problems(view, module.PROFILE, calls_are_answered=answered):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)

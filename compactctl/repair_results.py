@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compactctl.repair_case import Case
 
 MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
-UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "TAIL-01")
+UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
 
 
 def place(case: Case) -> list[Message]:

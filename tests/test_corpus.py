@@ -34,7 +34,8 @@ def session(request):
 
 
 def broken(found):
-    return [p for p in problems(found.messages, found.format.PROFILE) if breaks_pairs(p)]
+    every = problems(found.messages, found.format.PROFILE, transcript=found)
+    return [problem for problem in every if breaks_pairs(problem)]
 
 
 def test_a_session_of_a_known_format_has_a_view(session):

@@ -6,6 +6,8 @@ A format is a module with these names (CONTRACT §11 settles the doubtful cases)
 ``PROFILE``             the profile that ``validate`` judges it by
 ``SIGNED``              thinking carries signatures that bind it to what precedes it
 ``ONE_LINE_A_MESSAGE``  a line is a whole message, so what a layer adds goes into a neighbour
+``MENDS_IDS``           (where it is so) the harness gives calls the ids that a provider wants
+``ANSWERS_CALLS``       (where it is so) it answers calls without a result when it sends
 ``ANSWERS_JOIN``        (where it is so) assistant pieces side by side are one message
 ``LINK``                the keys of an entry's id and of its parent's, or None; with it come
                         ``ALSO_LINKED`` (other keys that hold an id) and ``identity(digest)``

@@ -40,6 +40,7 @@ PROFILE = "anthropic"
 STAYS = "compaction"
 ONE_LINE_A_MESSAGE = False
 MENDS_IDS = True
+ANSWERS_CALLS = True
 LINK = ("id", "parentId")
 ALSO_LINKED = ("firstKeptEntryId", "fromId", "targetId")
 RELINKED = "firstKeptEntryId"

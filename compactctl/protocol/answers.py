@@ -104,6 +104,15 @@ RULES = (
         mend="nothing to do here, both turns are closed; Anthropic would refuse it",
     ),
     Rule(
+        id="PAIR-09",
+        profiles=EVERY - {"core"},
+        severity="warning",
+        raised="error",
+        says="a call has no result; the harness answers it itself when it sends",
+        mend="nothing to do to go on with the session; `compactctl repair` adds the result",
+        provider=_NO_RESULT,
+    ),
+    Rule(
         id="TAIL-01",
         profiles=EVERY,
         severity="warning",
@@ -138,7 +147,9 @@ def find(survey: Survey) -> Iterator[Breach]:
             if not runs.in_place(interaction.call, interaction.result) and not is_blank(call_id):
                 yield Breach("PAIR-06", interaction.result)
         elif interaction.call not in early and call_id not in taken and not is_blank(call_id):
-            rule = "TAIL-01" if runs.is_tail(interaction.call) else "PAIR-01"
+            is_answered = survey.calls_are_answered and survey.profile != "core"
+            missing = "PAIR-09" if is_answered else "PAIR-01"
+            rule = "TAIL-01" if runs.is_tail(interaction.call) else missing
             yield Breach(rule, interaction.call)
 
 

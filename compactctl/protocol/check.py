@@ -42,7 +42,10 @@ def problems(
     is under ``core`` (CONTRACT §11). With its ``transcript`` the view is also judged by what only
     the lines tell; what may be legal is not reported without it.
     """
-    survey = Survey(messages, profile, sendable=sendable, transcript=transcript)
+    answers = transcript is not None and answers_calls(transcript.format)
+    survey = Survey(
+        messages, profile, sendable=sendable, transcript=transcript, calls_are_answered=answers
+    )
     families = [
         family
         for family in FAMILIES
@@ -51,11 +54,18 @@ def problems(
     return _judged(survey, families)
 
 
-def pair_problems(messages: Sequence[Message], profile: str) -> list[Problem]:
+def pair_problems(
+    messages: Sequence[Message], profile: str, *, calls_are_answered: bool = False
+) -> list[Problem]:
     """Give what may keep layers from a view, and little else: quicker than all problems."""
-    survey = Survey(messages, profile)
+    survey = Survey(messages, profile, calls_are_answered=calls_are_answered)
     families = [f for f in FAMILIES if any(rule.breaks_pairs for rule in f.RULES)]
     return _judged(survey, families)
+
+
+def answers_calls(module: ModuleType) -> bool:
+    """Say whether the harness of a format answers calls without a result when it sends."""
+    return bool(getattr(module, "ANSWERS_CALLS", False))
 
 
 def _judged(survey: Survey, families: Sequence[ModuleType]) -> list[Problem]:

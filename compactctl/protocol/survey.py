@@ -41,8 +41,13 @@ class Survey:
         *,
         sendable: bool = False,
         transcript: Transcript | None = None,
+        calls_are_answered: bool = False,
     ) -> None:
-        """Walk over the view once."""
+        """Walk over the view once.
+
+        ``calls_are_answered``: the harness answers calls without a result when it sends.
+        """
+        self.calls_are_answered = calls_are_answered
         self.messages = messages
         self.profile = profile
         self.sendable = sendable

@@ -11,7 +11,7 @@ from builders import COUNTER, call, load, result, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, pipeline
+from compactctl import findings, formats, pipeline
 from compactctl.formats import pi
 from compactctl.model import Block, Message, result_text
 from compactctl.rewrite import rewrite
@@ -613,3 +613,21 @@ def test_layers_leave_a_session_that_is_read_back_the_same(form, names):
         plain(b) for m in once.messages for b in m.blocks if b.kind != "text"
     ]
     assert texts(again.messages) == texts(once.messages)
+
+
+def test_a_call_without_a_result_is_answered_by_pi_itself():
+    records = tree(
+        asks("go"), says(calls("1")), asks("on"), says(calls("2")), answers("2"), says("ok")
+    )
+    found = read(records)
+    (finding,) = findings.find(found, "anthropic")
+    assert (finding.rule, finding.severity, finding.call_id) == ("PAIR-09", "warning", "1")
+    (strict,) = findings.find(found, "anthropic", sendable=True)[:1]
+    assert strict.severity == "error"
+    assert "PAIR-01" in {each.rule for each in findings.find(found, "core")}
+    pipeline.refuse_broken(found)
+
+
+def test_with_all_results_there_is_nothing_to_say():
+    records = tree(asks("go"), says(calls("1")), answers("1"), says("ok"), asks("on"))
+    assert findings.find(read(records), "anthropic") == []
