@@ -48,10 +48,9 @@ def _drop_path(value: Any, steps: list[str]) -> bool:
         if rest:
             dropped = [_drop_path(item, rest) for item in value]
             return any(dropped)
-        kept = [item for item in value if isinstance(item, dict)]
-        if len(kept) == len(value):
-            kept = []
-        value[:] = kept
+        # An empty object in the place of what is none: what follows keeps its number.
+        objects = [item if isinstance(item, dict) else {} for item in value]
+        value[:] = [] if all(isinstance(item, dict) for item in value) else objects
         return True
     if not isinstance(value, dict) or step not in value:
         return False

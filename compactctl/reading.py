@@ -40,7 +40,7 @@ def read_lines(path: str) -> list[bytes]:
         error.file = path
         raise
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+        raise InputError(f"cannot be read: {error.strerror}", file=path or "''") from None
 
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:

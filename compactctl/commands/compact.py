@@ -51,10 +51,18 @@ _FILES = {
     ),
 }
 
+SOFT_LIMIT = 80_000
+
 _LIMITS = {
     "soft_limit": (
-        Annotated[int, typer.Option(help="Stop at the first layer that brings the view below.")],
-        80_000,
+        Annotated[
+            int | None,
+            typer.Option(
+                help="Stop at the first layer that brings the view below. "
+                f"[default: {SOFT_LIMIT}, or --hard-limit where that is lower]"
+            ),
+        ],
+        None,
     ),
     "hard_limit": (
         Annotated[int, typer.Option(help="Fail (exit 4) if the view is not below after all.")],
@@ -188,6 +196,8 @@ def _limits(given: dict[str, Any]) -> tuple[int, int]:
     """Give the soft and the hard limit in tokens."""
     if given["window"] is None:
         soft, hard = given["soft_limit"], given["hard_limit"]
+        if soft is None:
+            soft = min(SOFT_LIMIT, max(hard, 0))
         if min(soft, hard) < 0:
             raise UsageError("--soft-limit and --hard-limit must be at least 0")
         if soft > hard and not given["reactive"]:  # which stops at no soft limit

@@ -43,7 +43,8 @@ def path_of(name: str) -> str | None:
         return None
     folder = os.environ.get("XDG_CACHE_HOME", "")
     if not folder.startswith("/"):  # the standard says to ignore others
-        folder = os.path.expanduser("~/.cache")  # noqa: PTH111 (loads nothing)
+        home = os.path.expanduser("~")  # noqa: PTH111 (loads nothing)
+        folder = f"{home}/.cache" if os.path.isdir(home) else ""  # noqa: PTH112 (the same)
     return f"{folder}/compactctl/{name}.counts" if folder.startswith("/") else None
 
 

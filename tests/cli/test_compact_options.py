@@ -109,7 +109,7 @@ def test_options_that_can_not_be_are_usage_errors(compact, options):
     [
         (("--soft-limit", "200", "--hard-limit", "100"), "--soft-limit (200) must not be above"),
         (
-            ("--hard-limit", "70000"),
+            ("--hard-limit", "70000", "--soft-limit", "80000"),
             "--soft-limit (80,000) must not be above --hard-limit (70,000)",
         ),
         (("--soft-limit", "-1"), "must be at least 0"),
@@ -290,3 +290,7 @@ def test_options_of_one_layer_do_not_reach_another(compact):
     assert done.stdout.count(b"tokens cleared") == 7
     stub = compact("--layers", "dedup", "--soft-limit", "1", "--dedup-mode", "stub")
     assert stub.stdout == LONG
+
+
+def test_a_hard_limit_alone_brings_the_soft_one_down(compact):
+    assert compact("--hard-limit", "70000").returncode == 0

@@ -254,3 +254,20 @@ def test_layers_leave_a_list_that_is_read_back_the_same(names):
     assert [[plain(b) for b in m.blocks] for m in again.messages] == [
         [plain(b) for b in m.blocks] for m in once.messages
     ]
+
+
+def test_what_is_no_part_keeps_its_place_when_another_goes():
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    thought = {"type": "thinking", "thinking": "x", "signature": "s"}
+    answer = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
+    said = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [thought, 0, use]},
+        {"role": "user", "content": [answer]},
+        {"role": "assistant", "content": "ok"},
+    ]
+    raw = [json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in said]
+    found = load(raw, "messages")
+    done = pipeline.run(found, ("truncate",), {}, COUNTER, mode="drop").written().lines()
+    assert json.loads(done[1])["content"] == [0, use]
+    assert [done[0], *done[2:]] == [raw[0], *raw[2:]]
