@@ -18,9 +18,6 @@ from compactctl.protocol.tags import Row
 
 COMPACTION = "compactctl.compaction"
 
-_SAMPLE = 200
-"""Records by which a file is told not to be of the format that was named."""
-
 _HEAD = 100
 """Entries among which a record that names the session is looked for."""
 
@@ -49,7 +46,7 @@ def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = 
     """Read lines (with their line ends) into a transcript.
 
     Raises:
-        InputError: no line holds anything, no format is recognised, or none of the one named.
+        InputError: no line holds anything, or no format is recognised.
         UsageError: ``format_name`` names no format.
 
     """
@@ -60,15 +57,7 @@ def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = 
     except InputError as error:
         error.file = name
         raise
-    found = parse(raw_lines, name, module)
-    if format_name and not found.messages:
-        records = lines.objects(raw_lines, _SAMPLE)
-        if records and not any(map(module.recognise, records)):
-            raise InputError(
-                f"no line is of the format {format_name}; leave out --format, or name another",
-                file=name,
-            )
-    return found
+    return parse(raw_lines, name, module)
 
 
 def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcript:

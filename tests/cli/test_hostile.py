@@ -215,10 +215,3 @@ def test_a_bug_is_one_line_without_content(here, tmp_path, monkeypatch):
         rb"compactctl: internal error: ValueError in test_hostile.py, line \d+; please report it\n",
         complaint,
     )
-
-
-def test_a_format_that_no_line_has_is_refused(tmp_path):
-    (tmp_path / "s.jsonl").write_bytes(lines(USER, ANSWER))
-    done = run("truncate", tmp_path / "s.jsonl", "--format", "codex", "-o", "-")
-    assert done.returncode == 3
-    assert "no line is of the format codex" in done.stderr.decode()
