@@ -189,12 +189,13 @@ def test_a_replacement_that_fails_leaves_no_file_behind(home, monkeypatch):
 
 @pytest.mark.parametrize("given", ["", "relative/folder"])
 @pytest.mark.usefixtures("home")
-def test_without_an_absolute_folder_it_is_in_the_home(monkeypatch, given):
+def test_without_an_absolute_folder_it_is_in_the_home(monkeypatch, tmp_path, given):
     monkeypatch.setenv("XDG_CACHE_HOME", given)
-    monkeypatch.setenv("HOME", "/home/someone")
-    assert kept.path_of(NAME) == f"/home/someone/.cache/compactctl/{NAME}.counts"
-    monkeypatch.setenv("HOME", "nowhere")
-    assert kept.path_of(NAME) is None
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kept.path_of(NAME) == f"{tmp_path}/.cache/compactctl/{NAME}.counts"
+    for home in ("nowhere", str(tmp_path / "not-there")):  # no home is made
+        monkeypatch.setenv("HOME", home)
+        assert kept.path_of(NAME) is None
 
 
 def test_the_newest_are_kept(asked, monkeypatch):
