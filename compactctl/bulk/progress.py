@@ -70,8 +70,9 @@ class Progress:
             self._bar.write(shown, file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Take the bar away, once it has shown how all ended: it skips what comes too fast."""
         if self._bar is not None:
+            self._bar.refresh()
             self._bar.close()
             self._bar = None
 
