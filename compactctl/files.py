@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from compactctl.atomic import back_up, write_file
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
-from compactctl.reading import STANDARD, read_lines
+from compactctl.reading import STANDARD, opened, read_lines
 from compactctl.unpack import MAGIC_LENGTH, is_packed
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STANDARD",
     "check_report",
+    "opened",
     "read_lines",
     "target",
     "write",

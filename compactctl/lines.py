@@ -7,7 +7,8 @@ the entry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 import orjson
@@ -16,7 +17,7 @@ from compactctl import jsonio
 from compactctl.loosen import loosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 R = TypeVar("R")
 
@@ -32,6 +33,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     raw: bytes
     line: int
+
+
+MakeEntry: TypeAlias = Callable[[bytes, int], Entry]
+"""Makes an entry of bytes and the number of their line; is called in the order of a file."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -53,6 +58,7 @@ def read(
     decode: Callable[[bytes], R],
     entries: list[Entry],
     faults: list[Fault],
+    make_entry: MakeEntry = Entry,
 ) -> Iterator[tuple[int, R]]:
     """Yield (index of the entry, record) of each JSON object; fill ``entries`` and ``faults``.
 
@@ -64,7 +70,7 @@ def read(
     for number, raw in enumerate(lines, 1):
         if len(raw) > LONGEST:
             faults.append(Fault("FILE-19", number, f"{len(raw):,} bytes"))
-            add(Entry(raw, number))
+            add(make_entry(raw, number))
             at += 1
             continue
         if raw.isascii() or _is_utf8(raw):
@@ -73,11 +79,11 @@ def read(
             except (msgspec.MsgspecError, RecursionError, UnicodeError):
                 pass
             else:
-                add(Entry(raw, number))
+                add(make_entry(raw, number))
                 yield at, record
                 at += 1
                 continue
-        yield from _read_odd(raw, number, decode, entries, faults)
+        yield from _read_odd(raw, number, decode, entries, faults, make_entry)
         at = len(entries)
     _settle_tails(entries, faults)
 
@@ -97,6 +103,7 @@ def _read_odd(
     decode: Callable[[bytes], R],
     entries: list[Entry],
     faults: list[Fault],
+    make_entry: MakeEntry,
 ) -> Iterator[tuple[int, R]]:
     """Read a line that the typed decoder refused: odd, glued, damaged, or no JSON at all.
 
@@ -104,7 +111,7 @@ def _read_odd(
     """
     start = 0
     for end, value in _pieces(raw, number, faults):
-        entries.append(Entry(raw[start:end], number))
+        entries.append(make_entry(raw[start:end], number))
         start = end
         if isinstance(value, dict):
             record, complaint = loosen(value, decode)
@@ -112,7 +119,7 @@ def _read_odd(
                 faults.append(Fault("FILE-17", number, complaint))
             yield len(entries) - 1, record
     if start < len(raw):
-        entries.append(Entry(raw[start:], number))
+        entries.append(make_entry(raw[start:], number))
 
 
 def _settle_tails(entries: list[Entry], faults: list[Fault]) -> None:

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from compactctl import unpack
 from compactctl.console import say
 from compactctl.errors import InputError
+from compactctl.lines import Entry
+from compactctl.rereading import FileLines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
+
+    from compactctl.lines import MakeEntry
 
 STANDARD = "-"
 LARGEST = 4 << 30
@@ -33,11 +38,36 @@ def read_lines(path: str) -> list[bytes]:
         InputError: the file cannot be read, or something wrote to it meanwhile.
 
     """
+    with _blaming(path), _open(path) as file:
+        return _unchanged(file)
+
+
+@contextlib.contextmanager
+def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
+    """Give the lines of a FILE argument, and what makes entries of them.
+
+    Without ``hold`` those of a plain file are only read while the file is open. Raises as
+    ``read_lines``, at the end too.
+    """
+    with _blaming(path), _open(path) as file:
+        before = _state(file)
+        # Of a file on standard input someone else may have read the beginning.
+        if hold or path == STANDARD or before is None or unpack.is_packed(_head(file)):
+            yield _unchanged(file), Entry
+            return
+        lines = FileLines(file, _bounded)
+        yield lines, lines.entry
+        if _state(file) != before:
+            raise _changed()
+
+
+@contextlib.contextmanager
+def _blaming(path: str) -> Iterator[None]:
+    """Say in an error which file it is about."""
     try:
-        with _open(path) as file:
-            return _unchanged(file)
+        yield
     except InputError as error:
-        error.file = path
+        error.file = error.file or path
         raise
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path or "''") from None
@@ -68,14 +98,25 @@ def _unchanged(file: BinaryIO) -> list[bytes]:
     before = _state(file)
     lines = _lines(file)
     if _state(file) != before:
-        raise InputError("changed while it was read; run again when nothing writes to it")
+        raise _changed()
     return lines
+
+
+def _changed() -> InputError:
+    return InputError("changed while it was read; run again when nothing writes to it")
 
 
 def _state(file: BinaryIO) -> tuple[int, int] | None:
     """Give what changes when something writes to a file; a pipe has no such state."""
     now = os.fstat(file.fileno())
     return (now.st_size, now.st_mtime_ns) if stat.S_ISREG(now.st_mode) else None
+
+
+def _head(file: BinaryIO) -> bytes:
+    """Give the first bytes of a plain file, and stay in front of them."""
+    head = file.read(unpack.MAGIC_LENGTH)
+    file.seek(0)
+    return head
 
 
 def _lines(file: BinaryIO) -> list[bytes]:

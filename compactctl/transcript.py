@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 from compactctl import formats, lines
 from compactctl.assemble import Assembler
 from compactctl.errors import InputError
-from compactctl.lines import Entry, Fault
+from compactctl.lines import Entry, Fault, MakeEntry
 from compactctl.model import Message
 from compactctl.protocol import tags
 from compactctl.protocol.tags import Row
@@ -42,8 +42,13 @@ class Transcript(msgspec.Struct, frozen=True):
     hides: bool = True
 
 
-def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = None) -> Transcript:
-    """Read lines (with their line ends) into a transcript.
+def load(
+    raw_lines: Iterable[bytes],
+    name: str = "-",
+    format_name: str | None = None,
+    make_entry: MakeEntry = Entry,
+) -> Transcript:
+    """Read lines (with their line ends) into a transcript; they are gone through several times.
 
     Raises:
         InputError: no line holds anything, or no format is recognised.
@@ -57,10 +62,12 @@ def load(raw_lines: Sequence[bytes], name: str = "-", format_name: str | None = 
     except InputError as error:
         error.file = name
         raise
-    return parse(raw_lines, name, module)
+    return parse(raw_lines, name, module, make_entry)
 
 
-def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcript:
+def parse(
+    raw_lines: Iterable[bytes], name: str, module: ModuleType, make_entry: MakeEntry = Entry
+) -> Transcript:
     """Read lines of a known format."""
     entries: list[Entry] = []
     faults: list[Fault] = []
@@ -74,7 +81,7 @@ def parse(raw_lines: Sequence[bytes], name: str, module: ModuleType) -> Transcri
         """Pass on the format's own records; keep this tool's aside."""
         decode = msgspec.json.Decoder(module.Record).decode
         add = every.append
-        for line in lines.read(raw_lines, decode, entries, faults):
+        for line in lines.read(raw_lines, decode, entries, faults, make_entry):
             index, record = line
             if index > len(every):  # entries without a record
                 every.extend([nothing] * (index - len(every)))

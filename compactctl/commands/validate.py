@@ -166,10 +166,10 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
     """Validate one file; give its exit code and count its findings by severity."""
     clock = Clock()
     check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
-    lines = files.read_lines(name)
-    found = transcript.load(lines, name, options.format)
-    profile = options.profile or found.format.PROFILE
-    every = findings.find(found, profile, sendable=options.sendable)
+    with files.opened(name, hold=not options.only_check) as (lines, make_entry):
+        found = transcript.load(lines, name, options.format, make_entry)
+        profile = options.profile or found.format.PROFILE
+        every = findings.find(found, profile, sendable=options.sendable)
     fails = {"error", "warning"} if options.strict else {"error"}
     failed = any(finding.severity in fails for finding in every)
     if options.report:

@@ -44,7 +44,7 @@ from compactctl.formats import documents
 from compactctl.lines import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
 
 _SAMPLE = 200
@@ -81,7 +81,7 @@ def choose(name: str) -> ModuleType:
     return load(name)
 
 
-def detect(lines: Sequence[bytes]) -> ModuleType:
+def detect(lines: Iterable[bytes]) -> ModuleType:
     """Recognise the format by content: the one that knows most of the first records.
 
     Raises:
@@ -96,7 +96,7 @@ def detect(lines: Sequence[bytes]) -> ModuleType:
     return best
 
 
-def _best(records: Sequence[dict[str, Any]], lines: Sequence[bytes]) -> ModuleType | None:
+def _best(records: Sequence[dict[str, Any]], lines: Iterable[bytes]) -> ModuleType | None:
     modules = {name: load(name) for name in names()}
     scores = {
         name: sum(_knows(module, record) for record in records) for name, module in modules.items()
@@ -131,7 +131,7 @@ def _is_ours(record: dict[str, Any]) -> bool:
     return str(record.get("type", "")).startswith("compactctl.")
 
 
-def _unknown(lines: Sequence[bytes], records: Sequence[dict[str, Any]], document: Any) -> str:
+def _unknown(lines: Iterable[bytes], records: Sequence[dict[str, Any]], document: Any) -> str:
     """Say why no format fits and what to do."""
     found = document if document is not None else next(iter(records), None)
     advice = documents.advice(found, len(records) if document is None else 1)

@@ -12,13 +12,13 @@ import msgspec
 from compactctl import jsonio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
 _HOLDERS = ("messages", "loglines", "history", "traj")
 """Members that hold a session: request bodies, web exports, SWE-agent, tau-bench."""
 
 
-def whole(lines: Sequence[bytes]) -> Any:
+def whole(lines: Iterable[bytes]) -> Any:
     """Give the JSON value that a file is, when it is an array or spans lines; else None."""
     said = [*itertools.islice((raw for raw in lines if not jsonio.is_blank(raw)), 2)]
     start = said[0].removeprefix(jsonio.BOM).strip() if said else b""
