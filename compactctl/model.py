@@ -51,6 +51,8 @@ class Block(msgspec.Struct, frozen=True):
     """For a result: the path that its record names as the file it shows (``_read_path``)."""
     cwd: str = ""
     """For a call: the folder that relative paths in it start from, when the record says."""
+    caller: str | None = None
+    """For a call: the id of the server tool's call whose code made it, when its record says."""
     meta: bool = False
     """A user block that the harness wrote and no person did."""
 

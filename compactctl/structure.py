@@ -7,6 +7,9 @@ A format says what there is to check: ``LINK`` (ids and parents), and where it h
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from itertools import compress
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,7 +44,7 @@ def find(transcript: Transcript) -> Iterator[Fault]:
             yield from _duplicates(transcript, tags)
         if not chains.is_one:
             yield from _chains(transcript, tags, chains, shown)
-        yield from _rewinds(transcript, tags, {tags.types[index] for index in shown})
+        yield from _rewinds(transcript, tags, set(map(tags.types.__getitem__, shown)))
     if known and not known.issuperset(tags.types):
         yield from _unknown(transcript, tags, known)
     if hasattr(module, "SEQUENCE"):
@@ -139,7 +142,7 @@ def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Itera
 
 def _repeated(tags: Tags, kind: str | None) -> set[str]:
     """Give the parents of several entries of one type."""
-    parents = [p for p, t in zip(tags.parents, tags.types, strict=True) if p and t == kind]
+    parents = list(filter(None, compress(tags.parents, map(partial(eq, kind), tags.types))))
     if len(set(parents)) == len(parents):
         return set()
     return {parent for parent, many in Counter(parents).items() if many > 1}

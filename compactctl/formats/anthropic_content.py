@@ -29,22 +29,26 @@ class ContentBlock(msgspec.Struct, gc=False):
     content: str | list[ContentBlock] | None = None
     is_error: Any = None
     source: Any = None
+    caller: Any = None
     read_path: Any = msgspec.field(default=None, name="_read_path")
 
 
 Content = str | list[ContentBlock] | None
 
 
-def blocks(content: Content, entry: int) -> list[Block]:
-    """Read the blocks of a message's content, in order; ``at`` is the index in the list."""
+def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
+    """Read the blocks of a message's content, in order; ``at`` is the index in the list.
+
+    ``cwd`` is the folder that the paths of calls start from.
+    """
     if content is None:
         return []
     if isinstance(content, str):
         return [Block("text", content, entry=entry)]
-    return [_block(block, entry, at) for at, block in enumerate(content)]
+    return [_block(block, entry, at, cwd) for at, block in enumerate(content)]
 
 
-def _block(block: ContentBlock, entry: int, at: int) -> Block:
+def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
     kind = block.type
     if kind == "text":
         return Block("text", _string(block.text), entry=entry, at=at)
@@ -56,6 +60,8 @@ def _block(block: ContentBlock, entry: int, at: int) -> Block:
             _string(block.name),
             entry=entry,
             at=at,
+            cwd=cwd,
+            caller=None if block.caller is None else _caller(block.caller),
         )
     if kind == "tool_result":
         return Block(
@@ -84,6 +90,10 @@ def _string(value: Any) -> str:
 def _identifier(value: Any) -> str | None:
     """Give a string, or None when it is none: the rules report an id that is missing."""
     return value if isinstance(value, str) else None
+
+
+def _caller(value: Any) -> str | None:
+    return _identifier(value.get("tool_id")) if isinstance(value, dict) else None
 
 
 def _image(source: Any) -> Image:

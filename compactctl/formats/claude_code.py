@@ -99,10 +99,11 @@ def _read(index: int, record: Record) -> Said:
     hidden = record.is_visible_in_transcript_only is True and record.is_compact_summary is not True
     if message is None or record.is_api_error_message is True or hidden:
         return Said(record.uuid, is_answer)
-    found = [block for block in blocks(message.content, index) if not _is_blank(block)]
+    cwd = record.cwd if isinstance(record.cwd, str) else ""
+    found = [block for block in blocks(message.content, index, cwd) if not _is_blank(block)]
     if is_answer:
         key = message.id if isinstance(message.id, str) else None
-        return Said(record.uuid, is_answer, [_with_cwd(block, record.cwd) for block in found], key)
+        return Said(record.uuid, is_answer, found, key)
     return Said(record.uuid, is_answer, [_flagged(block, record) for block in found])
 
 
@@ -133,14 +134,6 @@ def _flagged(block: Block, record: Record) -> Block:
 def _is_blank(block: Block) -> bool:
     """Spot white-space text: the harness drops it, since a provider refuses it."""
     return block.kind == "text" and (not block.text or block.text.isspace())
-
-
-def _with_cwd(block: Block, cwd: Any) -> Block:
-    if block.kind != "call" or not isinstance(cwd, str):
-        return block
-    return Block(
-        "call", block.text, block.call_id, block.name, entry=block.entry, at=block.at, cwd=cwd
-    )
 
 
 def _cleared_ids(record: Record) -> list[str]:

@@ -8,7 +8,9 @@ is a fork, not a loss.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import compress, count, repeat
+from operator import eq, lt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,19 +32,21 @@ class Chains:
         self.places = dict(zip(ids, range(len(ids)), strict=True))
         self.places.pop(None, None)
         self._ids = ids
-        self._up = list(map(self.places.get, parents))
-        self._broken = {
-            at: "FILE-12"
-            for at, (up, parent) in enumerate(zip(self._up, parents, strict=True))
-            if up is None and parent is not None
-        }
+        self._up = list(map(self.places.get, parents, repeat(NOWHERE)))
+        self._broken: dict[int, str] = {}
+        if self._up.count(NOWHERE) != parents.count(None):
+            self._broken = {
+                at: "FILE-12"
+                for at, (up, parent) in enumerate(zip(self._up, parents, strict=True))
+                if up == NOWHERE and parent is not None
+            }
         self._tied: set[int] = set()
         self.is_one = not self._broken and self._grows_from_one()
 
     def _grows_from_one(self) -> bool:
         """Say whether all hangs together from one entry on, each parent in front of its child."""
-        tops = [at for at, up in enumerate(self._up) if up is None and self._ids[at] is not None]
-        return len(tops) <= 1 and all(up is None or up < at for at, up in enumerate(self._up))
+        tops = list(compress(self._ids, map(partial(eq, NOWHERE), self._up)))
+        return len(tops) - tops.count(None) <= 1 and all(map(lt, self._up, count()))
 
     @property
     def broken(self) -> dict[int, str]:
@@ -54,7 +58,7 @@ class Chains:
         """Follow every chain to its top once."""
         tops: list[int] = []
         for at, up in enumerate(self._up):
-            if up is None:
+            if up == NOWHERE:
                 tops.append(at)
             else:  # nearly always the parent stands before its child
                 tops.append(tops[up] if up < at else NOWHERE)
@@ -68,9 +72,7 @@ class Chains:
             at = start
             while tops[at] == NOWHERE and at not in walked:
                 walked[at] = None
-                up = self._up[at]
-                assert up is not None  # else its top would be known
-                at = up
+                at = self._up[at]  # which is somewhere, else its top would be known
             top = tops[at]
             if top == NOWHERE:  # back at an entry of this very walk
                 steps = list(walked)

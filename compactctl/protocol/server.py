@@ -49,8 +49,6 @@ RULES = (
     ),
 )
 
-_CALLER = b'"caller"'
-
 
 def find(survey: Survey) -> Iterator[Breach]:
     """Pair calls and results of server tools by id."""
@@ -77,13 +75,9 @@ def find(survey: Survey) -> Iterator[Breach]:
 def _called_by_nothing(survey: Survey, served: set[str]) -> Iterator[Breach]:
     """Find calls that name a call of a server tool as the one that made them."""
     for found in survey.of("call"):
-        if _CALLER not in survey.raw(found.block):
-            continue
-        part = survey.part(found.block)
-        caller = part.get("caller") if isinstance(part, dict) else None
-        source = caller.get("tool_id") if isinstance(caller, dict) else None
-        if isinstance(source, str) and source not in served:
-            yield Breach("SERVER-03", found.place, source)
+        caller = found.block.caller
+        if caller is not None and caller not in served:
+            yield Breach("SERVER-03", found.place, caller)
 
 
 def _closed(survey: Survey, waiting: dict[str, Place], start: int, stop: int) -> Iterator[Breach]:
