@@ -204,12 +204,9 @@ def _surrogate_path(value: Any, path: str = "$") -> str | None:
     return None
 
 
-def objects(lines: Iterable[bytes], limit: int) -> list[dict[str, Any]]:
-    """Parse the JSON objects among the first lines, at most ``limit``, to recognise a format."""
-    found: list[dict[str, Any]] = []
+def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Parse the JSON objects among lines, as far as they are asked for: to recognise a format."""
     for raw in lines:
-        if len(found) >= limit:
-            break
         if len(raw) > LONGEST:
             continue
         try:
@@ -217,10 +214,9 @@ def objects(lines: Iterable[bytes], limit: int) -> list[dict[str, Any]]:
         except ValueError:
             value = None
             if not jsonio.is_blank(raw):
-                found.extend(_odd_objects(raw))
+                yield from _odd_objects(raw)
         if isinstance(value, dict):
-            found.append(value)
-    return found
+            yield value
 
 
 def _odd_objects(raw: bytes) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -118,5 +119,5 @@ def session(transcript: Transcript) -> str:
     if session_of is None:
         return "transcript"
     raw = (entry.raw for entry in transcript.entries[:_HEAD])
-    names = map(session_of, lines.objects(raw, _HEAD))
+    names = map(session_of, islice(lines.objects(raw), _HEAD))
     return next((name for name in names if isinstance(name, str) and name), "transcript")

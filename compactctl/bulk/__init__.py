@@ -11,9 +11,7 @@ report, ``manifest`` remembers it. Importing this imports none of them.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from compactctl.bulk.names import absolute, is_many, is_url
 from compactctl.errors import UsageError
@@ -24,71 +22,7 @@ if TYPE_CHECKING:
     from compactctl.bulk.settings import Settings, Work
     from compactctl.pipeline import Result
 
-__all__ = ["OPTIONS", "absolute", "is_wanted", "keep_original", "run", "settings_from"]
-
-OPTIONS: dict[str, tuple[Any, Any]] = {
-    "jobs": (
-        Annotated[
-            int | None,
-            typer.Option(min=1, metavar="N", help="Bulk: files at a time. [one a core]"),
-        ],
-        None,
-    ),
-    "resume": (
-        Annotated[
-            bool,
-            typer.Option("--resume", help="Bulk: leave out what the manifest says is done."),
-        ],
-        False,
-    ),
-    "archive": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="DIR", help="Keep the originals in DIR, compressed, for `restore`."
-            ),
-        ],
-        None,
-    ),
-    "dry_run": (
-        Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what it would save.")],
-        False,
-    ),
-    "engine": (
-        Annotated[
-            Literal["local", "dask"],
-            typer.Option(help="Bulk: where the work is done, here or on a Dask cluster."),
-        ],
-        "local",
-    ),
-    "scheduler": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="ADDRESS", help="Bulk: the Dask scheduler, tcp://HOST:PORT."),
-        ],
-        None,
-    ),
-    "file_timeout": (
-        Annotated[
-            float,
-            typer.Option(min=0, metavar="SECONDS", help="Bulk: time for one file; 0 is no end."),
-        ],
-        600.0,
-    ),
-    "max_memory": (
-        Annotated[
-            int | None,
-            typer.Option(
-                min=0,
-                metavar="MB",
-                help="Bulk: address space of one local worker; 0 is no bound. "
-                "[what the machine has, shared out]",
-            ),
-        ],
-        None,
-    ),
-}
-"""What ``compact`` takes for bulk runs: name to (typer type, default)."""
+__all__ = ["absolute", "is_wanted", "keep_original", "run", "settings_from"]
 
 
 def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = False) -> bool:

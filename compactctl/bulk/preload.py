@@ -6,7 +6,7 @@ import gc
 import os
 from contextlib import suppress
 
-from compactctl import formats, layers
+from compactctl import compacting, formats, layers  # noqa: F401 (what workers run, and below)
 from compactctl.bulk import task  # noqa: F401 (what workers run)
 from compactctl.tokens import load_counter
 

@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from compactctl import files, layers, lines, pipeline, report, transcript
-from compactctl.durable.artifacts import ArtifactStore
 from compactctl.errors import InputError
+from compactctl.given import keep_of, option_name, options_of
 from compactctl.thinking import Mode
 from compactctl.tokens import Counter, load_counter
 
@@ -125,7 +125,7 @@ def layer_options(*names: str) -> dict[str, tuple[Any, Any]]:
         option: (Annotated[kind, _typer_option(option, kind, text)], default)
         for name in names
         for key, (kind, text, default) in layers.options(name).items()
-        for option in [_option(key, name, names)]
+        for option in [option_name(key, name, names)]
     }
 
 
@@ -133,12 +133,6 @@ def _typer_option(option: str, kind: Any, text: str) -> Any:
     """Describe an option; a flag has no --no-form beside it."""
     names = [f"--{option.replace('_', '-')}"] if kind is bool else []
     return typer.Option(*names, help=text)
-
-
-def _option(key: str, name: str, names: Sequence[str]) -> str:
-    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
-    shared = sum(key in layers.options(other) for other in names) > 1
-    return f"{name}_{key}" if shared else key
 
 
 def read(file: str, format_name: str | None) -> transcript.Transcript:
@@ -151,7 +145,7 @@ def read_objects(file: str) -> list[bytes]:
     found = files.read_lines(file)
     if not any(map(bytes.strip, found)):
         raise InputError("the input is empty; an earlier stage may have failed", file=file)
-    if not lines.objects(found, 1):
+    if not any(True for _ in lines.objects(found)):
         raise InputError("no line is a JSON object; expected one JSON object a line", file=file)
     return found
 
@@ -198,27 +192,6 @@ def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str
     keep = keep_of(found, given)
     result = pipeline.run(found, names, options, counter, mode=given["thinking"], keep=keep)
     finish(stage, result, counter, clock, given)
-
-
-def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> pipeline.Keep:
-    """Give the places that the command line named for what is taken out."""
-    dry = given["output"] is None and not given["in_place"] and files.is_terminal()
-    session = transcript.session(found)
-    artifacts, archive = given.get("artifacts"), given.get("archive")
-    return pipeline.Keep(
-        ArtifactStore(artifacts, session, dry=dry).put if artifacts else None,
-        ArtifactStore(archive, session, dry=dry).put_bytes if archive else None,
-    )
-
-
-def options_of(
-    names: Sequence[str], given: Mapping[str, Any], among: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Pick the options of each layer out of all that were given for the layers ``among``."""
-    return {
-        name: {key: given[_option(key, name, among)] for key in layers.options(name)}
-        for name in names
-    }
 
 
 def finish(

@@ -34,9 +34,11 @@ they do, and ``relink(record, links)``, which gives it with what is left of them
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from compactctl.errors import InputError, UsageError
@@ -50,17 +52,20 @@ if TYPE_CHECKING:
 _SAMPLE = 200
 """Records looked at; real files open with metadata lines that prove nothing."""
 
+_FEW = 30
+"""Records that do if one format knows ``_ENOUGH`` of them and no other knows any."""
+
+_ENOUGH = 20
+
 _CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
 _CHAT_ROLES = ("system", "developer", "tool")
 
 
-def names() -> list[str]:
+@functools.cache
+def names() -> tuple[str, ...]:
     """Give the names of all formats, as ``--format`` takes them."""
-    return sorted(
-        module.name.replace("_", "-")
-        for module in pkgutil.iter_modules(__path__)
-        if hasattr(load(module.name), "recognise")
-    )
+    found = [m.name for m in pkgutil.iter_modules(__path__) if hasattr(load(m.name), "recognise")]
+    return tuple(sorted(name.replace("_", "-") for name in found))
 
 
 def load(name: str) -> ModuleType:
@@ -89,18 +94,30 @@ def detect(lines: Iterable[bytes]) -> ModuleType:
 
     """
     document = documents.whole(lines)
-    records = [r for r in objects(lines, _SAMPLE) if not _is_ours(r)]
-    best = _best(records, lines) if document is None else None
+    if document is None:
+        scores = _scores(_records(lines, _FEW))
+        if sum(scores.values()) == max(scores.values()) >= _ENOUGH:
+            return load(max(scores, key=scores.__getitem__))
+    records = _records(lines, _SAMPLE)
+    best = _best(_scores(records), lines) if document is None else None
     if best is None:
         raise InputError(_unknown(lines, records, document))
     return best
 
 
-def _best(records: Sequence[dict[str, Any]], lines: Iterable[bytes]) -> ModuleType | None:
+def _records(lines: Iterable[bytes], many: int) -> list[dict[str, Any]]:
+    return [record for record in islice(objects(lines), many) if not _is_ours(record)]
+
+
+def _scores(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Count for each format the records that it knows."""
     modules = {name: load(name) for name in names()}
-    scores = {
+    return {
         name: sum(_knows(module, record) for record in records) for name, module in modules.items()
     }
+
+
+def _best(scores: dict[str, int], lines: Iterable[bytes]) -> ModuleType | None:
     most = max(scores.values())
     best = [name for name, score in scores.items() if score == most]
     if not most:
@@ -122,8 +139,7 @@ def _is_chat(raw: bytes) -> bool:
     if not _CHAT.search(raw):
         return False
     return any(
-        record.get("role") in _CHAT_ROLES or "tool_calls" in record
-        for record in objects([raw], _SAMPLE)
+        record.get("role") in _CHAT_ROLES or "tool_calls" in record for record in objects([raw])
     )
 
 
@@ -140,7 +156,7 @@ def _unknown(lines: Iterable[bytes], records: Sequence[dict[str, Any]], document
     first = next((line.strip() for line in lines if line.strip()), b"")
     if document is not None or first == b"{":
         return "a pretty-printed JSON document, not JSONL; one object a line: jq -c . FILE"
-    if not records and objects(lines, 1):
+    if not records and any(True for _ in objects(lines)):
         return "only compactctl records and no transcript; resolve and render take such a file"
     if not records:
         return "no line is a JSON object; expected one JSON object a line"

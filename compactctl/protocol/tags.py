@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ Row = tuple[Any, ...]
 """What a record holds of these members, in the order of ``_members``."""
 
 
+@functools.cache
 def reader(module: ModuleType) -> Callable[[Any], Row]:
     """Give what reads the members off a decoded record of a format."""
     attributes = {field.encode_name: field.name for field in msgspec.structs.fields(module.Record)}

@@ -236,6 +236,14 @@ def test_what_only_one_api_has_tells_the_format(name, records):
     assert formats.detect(raw(*records)) is formats.load(name)
 
 
+@pytest.mark.parametrize(("few", "name"), [(20, "messages"), (19, "openai")])
+def test_twenty_of_the_first_records_settle_the_format(few, name):
+    asked = says("user", [{"type": "tool_result", "tool_use_id": "a", "content": "x"}])
+    header = [{"n": n} for n in range(30 - few)]
+    later = [says("assistant", None, tool_calls=[]) for _ in range(40)]
+    assert formats.detect(raw(*header, *[asked] * few, *later)) is formats.load(name)
+
+
 def pretty(value):
     return json.dumps(value, indent=1).encode().splitlines(keepends=True)
 

@@ -1,0 +1,41 @@
+"""From what a command line gave to what the layers are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compactctl import files, layers, transcript
+from compactctl.durable.artifacts import ArtifactStore
+from compactctl.pipeline import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def option_name(key: str, name: str, names: Sequence[str]) -> str:
+    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
+    shared = sum(key in layers.options(other) for other in names) > 1
+    return f"{name}_{key}" if shared else key
+
+
+def options_of(
+    names: Sequence[str], given: Mapping[str, Any], among: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Pick the options of each layer out of all that were given for the layers ``among``."""
+    return {
+        name: {key: given[option_name(key, name, among)] for key in layers.options(name)}
+        for name in names
+    }
+
+
+def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> Keep:
+    """Give the places that the command line named for what is taken out."""
+    dry = given["output"] is None and not given["in_place"] and files.is_terminal()
+    artifacts, archive = given.get("artifacts"), given.get("archive")
+    if not (artifacts or archive):
+        return Keep()
+    session = transcript.session(found)
+    return Keep(
+        ArtifactStore(artifacts, session, dry=dry).put if artifacts else None,
+        ArtifactStore(archive, session, dry=dry).put_bytes if archive else None,
+    )
