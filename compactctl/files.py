@@ -37,11 +37,13 @@ def write(
     *,
     in_place: bool,
     original: Sequence[bytes] | None = None,
+    exact: bool = False,
 ) -> bool:
     """Write the result; False when it was only a dry run, for want of a place to write to.
 
-    A terminal gets no transcript unless ``-o -`` asks for it. ``original`` is what was read of
-    the source: in place, nothing is written over a file that holds anything else by now.
+    A terminal gets no transcript unless ``-o -`` asks for it. What goes to a .gz or .zst is
+    packed, unless these ``exact`` bytes are wanted. ``original`` is what was read of the source:
+    in place, nothing is written over a file that holds anything else by now.
 
     Raises:
         UsageError: as for :func:`target`.
@@ -56,8 +58,17 @@ def write(
     elif in_place:
         _replace(chunks, path, original)
     else:
-        write_file(chunks, path)
+        write_file(chunks if exact else _packed(chunks, path.name), path)
     return True
+
+
+def _packed(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
+    """Pack what goes to a file whose name says that it is packed."""
+    if not name.endswith((".gz", ".zst")):
+        return chunks
+    from compactctl import pack  # noqa: PLC0415 (few outputs are packed)
+
+    return [pack.pack(b"".join(chunks), "gzip" if name.endswith(".gz") else "Zstandard")]
 
 
 def is_terminal() -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import structure
+from compactctl import formats, structure
 from compactctl.protocol import hollow
 from compactctl.protocol.check import binds, problems
 from compactctl.protocol.rule import SENDABLE, Severity
@@ -106,7 +106,7 @@ def _says(rule_id: str, detail: str) -> str:
 def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
     """Give the line for people about one file."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
-    name = transcript.format.__name__.rpartition(".")[2].replace("_", "-")
+    name = formats.name_of(transcript.format)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
         f"{_counted(Counter(finding.severity for finding in every))}; {name}, "

@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from compactctl import jsonio
+from compactctl import formats, jsonio
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
@@ -72,6 +72,14 @@ def warn_of_open_tail(transcript: Transcript) -> str | None:
     return f"{transcript.name}:{at}: warning {_OPEN_TAIL}: {says}; they stay as they are"
 
 
+def warn_of_no_message(transcript: Transcript) -> str | None:
+    """Give the warning that nothing was read, as when ``--format`` names the wrong one."""
+    if transcript.messages:
+        return None
+    name = formats.name_of(transcript.format)
+    return f"{transcript.name}: warning: no message in it, read as {name}"
+
+
 def _line(action: Action, transcript: Transcript) -> int | None:
     return transcript.entries[action.entry].line if action.entry >= 0 else None
 
@@ -102,7 +110,7 @@ def record(
         "unreadable": unread,
     }
     return plain(stage, transcript.name, lines, warnings=_warnings(result), seconds=seconds) | {
-        "format": transcript.format.__name__.rpartition(".")[2].replace("_", "-"),
+        "format": formats.name_of(transcript.format),
         "tokenizer": tokenizer,
         "tokens_before": before,
         "tokens_after": after,

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAGIC_LENGTH = 4
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def is_packed(head: bytes) -> bool:
     """Say whether a file that starts with ``head`` is packed in a way that can be opened."""
-    return head.startswith((_GZIP, _ZSTD))
+    return head.startswith((GZIP, _ZSTD))
 
 
 def unpack(packed: BinaryIO, head: bytes, read: Callable[[BinaryIO], list[bytes]]) -> list[bytes]:
@@ -28,7 +28,7 @@ def unpack(packed: BinaryIO, head: bytes, read: Callable[[BinaryIO], list[bytes]
         InputError: the data is damaged, or reading it needs an extra.
 
     """
-    name = "gzip" if head.startswith(_GZIP) else "Zstandard"
+    name = "gzip" if head.startswith(GZIP) else "Zstandard"
     file, damage = _gzip(packed) if name == "gzip" else _zstd(packed)
     try:
         return read(file)

@@ -19,7 +19,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from compactctl import unpack
+from compactctl import pack, unpack
 from compactctl.bulk import manifest, names, packing, store
 from compactctl.errors import CompactctlError, InputError
 from compactctl.reading import STANDARD
@@ -52,7 +52,7 @@ def keep(folder: str, raw: bytes, made: Iterable[str | None], digest: str | None
     path = _object(folder, digest)
     if not store.exists(path):
         is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-        store.put(path, packing.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
+        store.put(path, pack.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
     for key in made:
         if key is not None and key != digest:
             store.put(_entry(folder, key, digest), b"")
@@ -101,9 +101,10 @@ def original(folder: str, name: str, raw: bytes) -> bytes:
         NotRestoredError: none or several fit, or the one kept is damaged.
 
     """
-    digest = _find(folder, name, raw)
-    if digest == hashlib.sha256(raw).hexdigest():
-        return raw
+    itself = _by_hash(raw)
+    digest = _find(folder, name, raw, list(itself))
+    if digest in itself:
+        return itself[digest]
     try:
         kept = store.read(_object(folder, digest)).raw
         found = gzip.decompress(kept)
@@ -118,12 +119,17 @@ def original(folder: str, name: str, raw: bytes) -> bytes:
     return found
 
 
-def _find(folder: str, name: str, raw: bytes) -> str:
+def _by_hash(raw: bytes) -> dict[str, bytes]:
+    """Give the bytes of a file by their hash, and what they hold if they are packed by its."""
+    plain = packing.plain(raw, packing.lines_of(raw))
+    return {hashlib.sha256(data).hexdigest(): data for data in (raw, plain)}
+
+
+def _find(folder: str, name: str, raw: bytes, own: list[str]) -> str:
     """Find the hash of the original: by the manifest, by the index, by the compaction record."""
-    digest = hashlib.sha256(raw).hexdigest()
-    if by_manifest := _in_manifest(name, digest):
+    if by_manifest := _in_manifest(name, own[0]):
         return by_manifest
-    for key in [digest, *_recorded(raw)]:
+    for key in [*own, *_recorded(raw)]:
         found = _index(folder, key)
         if len(found) > 1:
             raise NotRestoredError(

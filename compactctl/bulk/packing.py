@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib
 import io
 from typing import BinaryIO
 
-from compactctl import unpack
+from compactctl import pack, unpack
 from compactctl.errors import InputError
 from compactctl.reading import LARGEST
-
-_LEVEL = 6
 
 
 def lines_of(raw: bytes) -> list[bytes]:
@@ -44,17 +40,4 @@ def pack_like(raw: bytes, data: bytes) -> bytes:
     head = raw[: unpack.MAGIC_LENGTH]
     if not unpack.is_packed(head):
         return data
-    if head.startswith(b"\x1f\x8b"):
-        return gzip_bytes(data)
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            packed: bytes = importlib.import_module(name).compress(data)
-        except ImportError:
-            continue
-        return packed
-    raise InputError("writing Zstandard data needs: pip install 'compactctl[zst]'")
-
-
-def gzip_bytes(data: bytes, level: int = _LEVEL) -> bytes:
-    """Pack with gzip, without the time that it would carry."""
-    return gzip.compress(data, level, mtime=0)
+    return pack.pack(data, "gzip" if head.startswith(unpack.GZIP) else "Zstandard")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactctl import report, transcript
+from compactctl import formats, report, transcript
 from compactctl._version import __version__
 from compactctl.atomic import back_up
 from compactctl.bulk import archive, limits, packing, store
@@ -130,7 +130,7 @@ def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, An
         found = transcript.load(lines, job.source, recipe.format)
     except InputError as error:
         raise _SkipError(error.what) from None
-    facts["format"] = found.format.__name__.rpartition(".")[2].replace("_", "-")
+    facts["format"] = formats.name_of(found.format)
     counter = load_counter(recipe.tokenizer)
     result = recipe.work(found, counter)
     steps = result.steps

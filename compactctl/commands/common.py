@@ -228,9 +228,10 @@ def finish(
 
 
 def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bool) -> None:
-    warning = report.warn_of_open_tail(result.transcript)
-    if warning:
-        report.say(warning)
+    for warn in (report.warn_of_open_tail, report.warn_of_no_message):
+        warning = warn(result.transcript)
+        if warning:
+            report.say(warning)
     for step in steps:
         report.say(report.line(step, counter.name, approximate=counter.approximate))
         for detail in report.details(step, result.transcript) if verbose else ():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compactctl import files, repair_tally
+from compactctl import files, formats, repair_tally
 from compactctl import report as reports
 from compactctl.commands.common import (
     DRY_RUN,
@@ -88,7 +88,7 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
     counter.keep()
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
-        "format": old.format.__name__.rpartition(".")[2].replace("_", "-"),
+        "format": formats.name_of(old.format),
         "tokenizer": counter.name,
         "tokens_before": before,
         "tokens_after": after,

@@ -40,7 +40,7 @@ def restore(
         files.target(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
     original = archive.original(archive_folder, file, raw)
-    done = files.write([original], output, file, in_place=in_place, original=[raw])
+    done = files.write([original], output, file, in_place=in_place, original=[raw], exact=True)
     _report(original, done=done, quiet=quiet)
 
 
@@ -55,7 +55,7 @@ def _write_artifact(pointer: str, folder: str, output: str | None, *, quiet: boo
     found, content = SourcePointerResolver(artifact_root=folder).read(pointer)
     if content is None:
         raise InvalidTranscriptError(f"the artifact is {found.status} ({found.reason})")
-    done = files.write([content], output, "", in_place=False)
+    done = files.write([content], output, "", in_place=False, exact=True)
     _report(content, done=done, quiet=quiet)
 
 

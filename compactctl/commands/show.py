@@ -48,7 +48,7 @@ def show(
     if output is None:  # a terminal, too: it was asked for
         files.write_standard([content, b"" if content.endswith(b"\n") else _end()])
     else:
-        files.write([content], output, "", in_place=False)
+        files.write([content], output, "", in_place=False, exact=True)
 
 
 def _end() -> bytes:

@@ -181,6 +181,8 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
         files.write_standard(jsonio.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
     if not options.quiet:
         report.say(findings.verdict(found, every, profile, failed=failed))
+        if warning := report.warn_of_no_message(found):
+            report.say(warning)
     if not options.json:
         listed = [f for f in every if f.severity in fails] if options.quiet else every
         for line in findings.listing(listed, all_of_them=options.verbose):

@@ -73,6 +73,11 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
+def name_of(module: ModuleType) -> str:
+    """Give the name of a format, as ``--format`` takes it."""
+    return module.__name__.rpartition(".")[2].replace("_", "-")
+
+
 def choose(name: str) -> ModuleType:
     """Import the format that ``--format`` names.
 

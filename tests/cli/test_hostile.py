@@ -215,3 +215,12 @@ def test_a_bug_is_one_line_without_content(here, tmp_path, monkeypatch):
         rb"compactctl: internal error: ValueError in test_hostile.py, line \d+; please report it\n",
         complaint,
     )
+
+
+@pytest.mark.parametrize("stage", ["validate", "truncate"])
+def test_a_format_that_no_line_has_is_told(tmp_path, stage):
+    (tmp_path / "s.jsonl").write_bytes(lines(USER, ANSWER))
+    done = run(stage, tmp_path / "s.jsonl", "--format", "codex", "-o", "-")
+    assert (done.returncode, done.stdout) == (0, lines(USER, ANSWER))
+    assert b"s.jsonl: warning: no message in it, read as codex\n" in done.stderr
+    assert b"warning" not in run(stage, tmp_path / "s.jsonl", "-o", "-").stderr

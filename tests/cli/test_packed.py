@@ -118,3 +118,42 @@ def test_lines_end_at_line_feeds_only(tmp_path):
         expected = [line + b"\n" for line in content.split(b"\n")]
         expected[-1] = expected[-1].removesuffix(b"\n")
         assert reading.read_lines(str(path)) == [line for line in expected if line]
+
+
+@pytest.mark.parametrize("stage", [("validate",), CUT, ("render",)], ids=lambda stage: stage[0])
+def test_what_goes_to_a_gz_is_packed(tmp_path, stage):
+    path = tmp_path / "out.jsonl.gz"
+    assert run(*stage, "-o", path, stdin=LONG).returncode == 0
+    assert gzip.decompress(path.read_bytes()) == run(*stage, "-o", "-", stdin=LONG).stdout
+    again = path.read_bytes()
+    assert run(*stage, "-o", path, stdin=LONG).returncode == 0
+    assert path.read_bytes() == again
+
+
+@pytest.mark.skipif(not HAS_ZSTD, reason="the extra is not installed")
+def test_what_goes_to_a_zst_is_packed(tmp_path):
+    path = tmp_path / "out.jsonl.zst"
+    assert run("validate", "-o", path, stdin=LONG).returncode == 0
+    assert path.read_bytes().startswith(b"\x28\xb5\x2f\xfd")
+    assert b"".join(reading.read_lines(str(path))) == LONG
+
+
+@pytest.mark.skipif(HAS_ZSTD, reason="the extra is installed")
+def test_a_zst_without_its_extra_is_not_written(tmp_path):
+    complaint = refused(run("validate", "-o", tmp_path / "out.zst", stdin=LONG), 3)
+    assert "pip install 'compactctl[zst]'" in complaint
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [("--max-tokens", "100"), ()], ids=["changed", "unchanged"])
+def test_the_original_of_what_was_packed_is_given_back(tmp_path, options):
+    (tmp_path / "s.jsonl").write_bytes(LONG)
+    run(
+        *("compact", "--layers", "truncate", "--soft-limit", "0", *options, tmp_path / "s.jsonl"),
+        *("-o", tmp_path / "out.jsonl.gz", "--archive", tmp_path / "kept"),
+    )
+    for name in ("back.jsonl", "back.jsonl.gz"):  # its very bytes, whatever the name
+        back = tmp_path / name
+        done = run("restore", tmp_path / "out.jsonl.gz", "--archive", tmp_path / "kept", "-o", back)
+        assert done.returncode == 0, done.stderr
+        assert back.read_bytes() == LONG
