@@ -135,9 +135,19 @@ def _typer_option(option: str, kind: Any, text: str) -> Any:
     return typer.Option(*names, help=text)
 
 
+_held: list[transcript.Transcript] = []
+
+
+def hold(found: transcript.Transcript) -> None:
+    """Keep a transcript to the end of the process, which takes less time than taking it apart."""
+    _held[:] = [found]
+
+
 def read(file: str, format_name: str | None) -> transcript.Transcript:
-    """Read a FILE argument into a transcript."""
-    return transcript.load(files.read_lines(file), file, format_name)
+    """Read the one FILE argument into a transcript."""
+    found = transcript.load(files.read_lines(file), file, format_name)
+    hold(found)
+    return found
 
 
 def read_objects(file: str) -> list[bytes]:

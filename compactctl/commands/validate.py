@@ -20,6 +20,7 @@ from compactctl.commands.common import (
     ReportOption,
     TokenizerOption,
     check_outputs,
+    hold,
 )
 from compactctl.errors import InputError, UsageError
 from compactctl.pipeline import Result, Step
@@ -50,6 +51,7 @@ class _Options(NamedTuple):
     report: str | None
     quiet: bool
     verbose: bool
+    many: bool
 
 
 def validate(
@@ -114,6 +116,7 @@ def validate(
         report,
         quiet,
         verbose,
+        many,
     )
     code = _all(given, options) if many else _one(given[0], options, Counter())
     if code:
@@ -170,6 +173,8 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
         found = transcript.load(lines, name, options.format, make_entry)
         profile = options.profile or found.format.PROFILE
         every = findings.find(found, profile, sendable=options.sendable)
+    if not options.many:
+        hold(found)
     fails = {"error", "warning"} if options.strict else {"error"}
     failed = any(finding.severity in fails for finding in every)
     if options.report:
