@@ -16,6 +16,14 @@ from compactctl.tokens import load_counter
 
 COUNTER = load_counter("o200k_base")
 
+TIGHT = {
+    "truncate": {"max_tokens": 60},
+    "dedup": {},
+    "prune": {"keep_turns": 1},
+    "summarize": {"summarizer": "template", "max_summary_tokens": 300, "keep_messages": 2},
+}
+"""Options with which every layer changes a session of a few turns."""
+
 
 def text(words, **members):
     return Block("text", words, **members)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -127,3 +128,13 @@ def resolution(pointer="transcript:s1:1", status="missing", reason="transcript_m
         "source_type": "transcript",
         "evidence_sha256": None,
     } | more
+
+
+def names(folder):
+    """Give what lies in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path):
+    """Give the permissions of a file."""
+    return stat.S_IMODE(path.stat().st_mode)

@@ -1,7 +1,6 @@
 """``--in-place``: the input is replaced, and what it was stays beside it."""
 
 import os
-import stat
 import subprocess
 from pathlib import Path
 
@@ -14,27 +13,14 @@ from shell import (
     LONG,
     fact,
     lines,
+    mode,
+    names,
     refused,
     run,
     wait_until_it_waits,
 )
 
 EXPECTED = run(*CUT, stdin=LONG).stdout
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(LONG)
-    return path
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def mode(path):
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_in_place_keeps_a_backup_and_the_mode(source, tmp_path):

@@ -8,27 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from shell import BROKEN, CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run, said
+from shell import BROKEN, CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, mode, names, refused, run, said
 
 from compactctl import files
 
 ROOT_USER = os.geteuid() == 0
 EXPECTED = run(*CUT, stdin=LONG).stdout
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(LONG)
-    return path
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def mode(path):
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_a_new_file_is_for_its_owner_only(source, tmp_path):

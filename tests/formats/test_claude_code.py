@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, text, thinking
 
 from compactctl import files, formats, pipeline, transcript
 from compactctl.formats import claude_code
@@ -604,15 +604,7 @@ def test_a_session_is_recognised_by_content():
     assert claude_code.session_of(kept().records[0]) == "s"
 
 
-LAYERS = {
-    "truncate": {"max_tokens": 60},
-    "dedup": {},
-    "prune": {"keep_turns": 1},
-    "summarize": {"summarizer": "template", "max_summary_tokens": 300, "keep_messages": 2},
-}
-
-
-@pytest.mark.parametrize("names", [*((name,) for name in LAYERS), tuple(LAYERS)], ids="-".join)
+@pytest.mark.parametrize("names", [*((name,) for name in TIGHT), tuple(TIGHT)], ids="-".join)
 def test_layers_leave_a_session_that_is_read_back_the_same(names):
     made = Session()
     made.user("mend it")
@@ -626,7 +618,7 @@ def test_layers_leave_a_session_that_is_read_back_the_same(names):
     made.assistant("done")
     made.user("and now?")
     made.assistant("on it")
-    once = pipeline.run(made.read(), names, LAYERS, COUNTER)
+    once = pipeline.run(made.read(), names, TIGHT, COUNTER)
     again = load(once.written().lines(), "claude-code")
     assert [[plain(b) for b in m.blocks] for m in again.messages] == [
         [plain(b) for b in m.blocks] for m in once.messages

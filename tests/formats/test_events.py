@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -432,12 +432,7 @@ def test_any_output_that_is_changed_is_read_back_as_it_was_written(output, words
         assert plain(again) == plain(new)
 
 
-LAYERS = {
-    "truncate": {"max_tokens": 60},
-    "dedup": {},
-    "prune": {"keep_turns": 2},
-    "summarize": {"summarizer": "template", "max_summary_tokens": 300, "keep_messages": 2},
-}
+LAYERS = TIGHT | {"prune": {"keep_turns": 2}}
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in LAYERS), tuple(LAYERS)], ids="-".join)

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, text, thinking
 
 from compactctl import formats, pipeline
 from compactctl.formats import anthropic_content, messages
@@ -232,15 +232,7 @@ def test_parts_put_back_are_the_content_that_they_are_of(content):
     assert anthropic_content.content(anthropic_content.parts(content)) == content
 
 
-LAYERS = {
-    "truncate": {"max_tokens": 60},
-    "dedup": {},
-    "prune": {"keep_turns": 1},
-    "summarize": {"summarizer": "template", "max_summary_tokens": 300, "keep_messages": 2},
-}
-
-
-@pytest.mark.parametrize("names", [*((name,) for name in LAYERS), tuple(LAYERS)], ids="-".join)
+@pytest.mark.parametrize("names", [*((name,) for name in TIGHT), tuple(TIGHT)], ids="-".join)
 def test_layers_leave_a_list_that_is_read_back_the_same(names):
     records = [asks("mend it")]
     for number in range(6):
@@ -249,7 +241,7 @@ def test_layers_leave_a_list_that_is_read_back_the_same(names):
             asks([reply(f"a{number}", "x = 1\n" * 90), reply(f"b{number}", [words("y " * 90)])])
         ]
     records += [says(words("done")), asks("and now?"), says(words("on it"))]
-    once = pipeline.run(read(*records), names, LAYERS, COUNTER)
+    once = pipeline.run(read(*records), names, TIGHT, COUNTER)
     again = load(once.written().lines(), "messages")
     assert [[plain(b) for b in m.blocks] for m in again.messages] == [
         [plain(b) for b in m.blocks] for m in once.messages

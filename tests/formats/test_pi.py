@@ -7,7 +7,7 @@ import re
 
 import msgspec
 import pytest
-from builders import COUNTER, call, load, result, text, texts, thinking
+from builders import COUNTER, TIGHT, call, load, result, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -590,16 +590,8 @@ def test_a_label_moves_with_what_it_labels():
     assert new[2]["targetId"] != "2"
 
 
-LAYERS = {
-    "truncate": {"max_tokens": 60},
-    "dedup": {},
-    "prune": {"keep_turns": 1},
-    "summarize": {"summarizer": "template", "max_summary_tokens": 300, "keep_messages": 2},
-}
-
-
 @pytest.mark.parametrize("form", [tree, old])
-@pytest.mark.parametrize("names", [*((name,) for name in LAYERS), tuple(LAYERS)], ids="-".join)
+@pytest.mark.parametrize("names", [*((name,) for name in TIGHT), tuple(TIGHT)], ids="-".join)
 def test_layers_leave_a_session_that_is_read_back_the_same(form, names):
     entries = [asks("mend it")]
     for number in range(6):
@@ -607,7 +599,7 @@ def test_layers_leave_a_session_that_is_read_back_the_same(form, names):
         entries += [answers(f"c{number}", "words of the file\n" * 60)]
     entries += [says("done"), asks("and now?"), says("on it")]
     transcript = read(form(*entries))
-    once = pipeline.run(transcript, names, LAYERS, COUNTER)
+    once = pipeline.run(transcript, names, TIGHT, COUNTER)
     again = load(once.written().lines(), "pi")
     assert [plain(b) for m in again.messages for b in m.blocks if b.kind != "text"] == [
         plain(b) for m in once.messages for b in m.blocks if b.kind != "text"
