@@ -138,3 +138,8 @@ def names(folder):
 def mode(path):
     """Give the permissions of a file."""
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def records(path):
+    """Give the records of a JSONL file, each of which ends with a line end."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]

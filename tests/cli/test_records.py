@@ -1,10 +1,8 @@
 """``--report``: one JSON record a stage, always of the same keys, never content."""
 
-import json
 from pathlib import Path
 
-import pytest
-from shell import CHARS, CUT, LOG, LONG, fact, lines, refused, run, said
+from shell import CHARS, CUT, LOG, LONG, fact, lines, records, refused, run, said
 
 from compactctl._version import __version__
 
@@ -27,17 +25,6 @@ KEYS = [
 ]
 LINE_KEYS = ["kept", "changed", "dropped", "added", "unreadable"]
 ACTION_KEYS = ["rule", "line", "call_id", "tokens_before", "tokens_after", "pointer"]
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(LONG)
-    return path
-
-
-def records(path):
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def test_the_record_has_exactly_the_keys_of_the_contract(source, tmp_path):

@@ -1,6 +1,5 @@
 """What a stage says: one line for people, one record for machines, never content."""
 
-import json
 import re
 
 import pytest
@@ -14,21 +13,11 @@ from shell import (
     SAMPLES,
     USER,
     lines,
+    records,
     refused,
     run,
     said,
 )
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(LONG)
-    return path
-
-
-def records(path):
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def test_the_line_for_people(source):
