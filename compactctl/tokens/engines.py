@@ -37,7 +37,7 @@ PAYING_CHARACTERS = 2_500_000
 _TWO_PAY = 60_000_000
 """From so many characters on toktok counts on all cores; each takes 16 MB of memory."""
 
-_AT_ONCE = 1_000_000
+_AT_ONCE = 200_000
 """Characters that are given to toktok in one call, which copies them."""
 
 PATTERNS = {
@@ -121,9 +121,10 @@ def _toktok(name: str) -> Engine:
     try:
         # Its public batch_count sets up its buffers at each call: 40 µs a text, which for the
         # short texts of a transcript is five times what the count itself takes.
-        encoding = importlib.import_module("toktok")._encoding(name)  # noqa: SLF001
+        # Nor its _encoding, which would keep the vocabulary for good.
+        encoding = importlib.import_module("toktok")._Tokenizer(name, "")  # noqa: SLF001
         return _ManyAtOnce(encoding.count, encoding.count_batch)
-    except (ImportError, AttributeError, KeyError) as error:
+    except (ImportError, AttributeError, RuntimeError) as error:
         raise TokenizerUnavailableError(
             f"toktok cannot count {name}: pip install toktok-rs, or unset {ENGINE_VARIABLE}"
         ) from error
@@ -134,7 +135,7 @@ def _in_chunks(count: Engine) -> Engine:
         try:
             return count(text) if len(text) <= LONGEST else sum(map(count, chunks(text)))
         except UnicodeEncodeError:
-            return count_any(without_lone_surrogates(text))
+            return sum(map(count, chunks(without_lone_surrogates(text))))
 
     return count_any
 
