@@ -130,8 +130,11 @@ def run(
     mode: thinking.Mode = "auto",
     until: int | None = None,
     keep: Keep | None = None,
+    counted: Callable[[], None] | None = None,
 ) -> Result:
     """Run the named layers one after another; stop when the view is below ``until`` tokens.
+
+    ``counted`` is called when nothing is left to be counted and the lines are not yet made.
 
     Raises:
         InvalidTranscriptError: the view was broken before, or a layer broke it.
@@ -151,6 +154,8 @@ def run(
         state, step = _take(name, state, change, tokens, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
+    if counted is not None:
+        counted()
     if state.is_plain():
         refuse_broken(transcript, state.messages)
         lines = rewrite(transcript, state.messages)
@@ -173,6 +178,7 @@ def compact(
     hard_limit: int,
     mode: thinking.Mode = "auto",
     keep: Keep | None = None,
+    counted: Callable[[], None] | None = None,
 ) -> Result:
     """Run layers until the view is under ``soft_limit`` tokens.
 
@@ -181,7 +187,16 @@ def compact(
         InvalidTranscriptError: as for :func:`run`.
 
     """
-    result = run(transcript, names, options, counter, mode=mode, until=soft_limit, keep=keep)
+    result = run(
+        transcript,
+        names,
+        options,
+        counter,
+        mode=mode,
+        until=soft_limit,
+        keep=keep,
+        counted=counted,
+    )
     before = (
         result.steps[0].tokens_before if result.steps else count_view(counter, transcript.messages)
     )
@@ -211,7 +226,7 @@ def _settled(
         state.messages,
         counter,
         module.SIGNED,
-        lambda: hashlib.sha256(_bytes(state)).hexdigest(),
+        lambda: _sha256(state),
         keep.text if keep else None,
         (lambda: whole(_bytes(state))) if whole else None,
     )
@@ -225,6 +240,14 @@ def _settled(
 def _bytes(state: _State) -> bytes:
     """Give the bytes that a stage of its own would read."""
     return b"".join(entry.raw for entry in _read_back(state).transcript.entries)
+
+
+def _sha256(state: _State) -> str:
+    """Give the hash of these bytes, which never lie side by side."""
+    digest = hashlib.sha256()
+    for entry in _read_back(state).transcript.entries:
+        digest.update(entry.raw)
+    return digest.hexdigest()
 
 
 def _take(

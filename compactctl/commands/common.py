@@ -196,7 +196,15 @@ def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str
     found = read(file, given["format"])
     options = options_of(names, given, names)
     keep = keep_of(found, given)
-    result = pipeline.run(found, names, options, counter, mode=given["thinking"], keep=keep)
+    result = pipeline.run(
+        found,
+        names,
+        options,
+        counter,
+        mode=given["thinking"],
+        keep=keep,
+        counted=counter.rest,
+    )
     finish(stage, result, counter, clock, given)
 
 

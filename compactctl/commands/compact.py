@@ -28,6 +28,8 @@ from compactctl.slim import slim
 from compactctl.tokens import count_view, load_counter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compactctl.pipeline import Result
     from compactctl.tokens import Counter
     from compactctl.transcript import Transcript
@@ -139,7 +141,7 @@ def _one(file: str, given: dict[str, Any]) -> None:
     counter = load_counter(given["tokenizer"])
     counter.recall()
     found = read(file, given["format"])
-    result = _run(found, given, how, counter)
+    result = _run(found, given, how, counter, counter.rest)
     slimmed = slim(result) if given["slim"] else None
     total = _total(result, counter, given)
     result = slimmed.result if slimmed else result
@@ -175,7 +177,13 @@ def _how(given: dict[str, Any]) -> How:
     return How(names, options, soft, hard)
 
 
-def _run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) -> Result:
+def _run(
+    found: Transcript,
+    given: dict[str, Any],
+    how: How,
+    counter: Counter,
+    counted: Callable[[], None] | None = None,
+) -> Result:
     """Run the layers up to the limits."""
     # Only snip, which keeps both ends, points into the archive (CONTRACT §3).
     points = given["prune_mode"] == "snip" and "://" not in (given["archive"] or "")
@@ -189,6 +197,7 @@ def _run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) -
         hard_limit=how.hard,
         mode=given["thinking"],
         keep=keep,
+        counted=counted,
     )
 
 

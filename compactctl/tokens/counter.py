@@ -54,6 +54,10 @@ class Counter:
         if self._kept is not None:
             self._kept.save()
 
+    def rest(self) -> None:
+        """Let go of the engine, 70 MB at most; a text that was not counted yet loads it anew."""
+        self._engine, self._engine_is_best_up_to = _not_loaded, -1
+
     def count(self, text: str) -> int:
         """Give the tokens of ``text``: special-token text is ordinary, lone surrogates are U+FFFD.
 
