@@ -34,7 +34,7 @@ SWITCH_CHARACTERS = 6_000_000
 PAYING_CHARACTERS = 2_500_000
 """From this much on, toktok alone takes less time than tiktoken alone, loading included."""
 
-_AT_ONCE = 200_000
+_AT_ONCE = 50_000
 """Characters that are given to toktok in one call, which copies them."""
 
 PATTERNS = {
