@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 """Bytes of a file's name that its temporary file repeats; 255 is all that most disks take."""
 
 
-def back_up(path: Path, content: bytes) -> Path:
+def back_up(path: Path, *content: bytes) -> Path:
     """Keep the bytes that will be replaced beside the file, under the first name that is free.
 
     Give that name.
@@ -35,7 +35,7 @@ def back_up(path: Path, content: bytes) -> Path:
         except FileExistsError:
             number += 1
     try:
-        _fill(handle, [content], os.stat(path))  # noqa: PTH116 (the same)
+        _fill(handle, content, os.stat(path))  # noqa: PTH116 (the same)
     except OSError:
         backup.unlink()
         raise

@@ -173,19 +173,25 @@ def write_standard(chunks: Iterable[bytes]) -> None:
 
 def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:
     """Put the result where the input was, with the input beside it."""
-    result = b"".join(chunks)
+    result = list(chunks)
     backup: Path | None = None
     try:
-        current = path.read_bytes()
-        if original is not None and current != b"".join(original):
+        current = [path.read_bytes()] if original is None else original
+        if not _holds(path, current):
             raise InputError("changed since it was read; nothing was written", file=str(path))
-        if result != current:
-            backup = back_up(path, current)
+        if not _holds(path, result):
+            backup = back_up(path, *current)
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
     if backup is not None:
         try:
-            write_file([result], path)
+            write_file(result, path)
         except InputError:
             backup.unlink(missing_ok=True)  # of what is still there
             raise
+
+
+def _holds(path: Path, chunks: Iterable[bytes]) -> bool:
+    """Say whether a file holds just these bytes, which are never put together for it."""
+    with path.open("rb") as file:
+        return all(file.read(len(chunk)) == chunk for chunk in chunks) and not file.read(1)

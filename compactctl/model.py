@@ -28,7 +28,7 @@ class Image(msgspec.Struct, frozen=True, gc=False):
     height: int = 0
 
 
-class Block(msgspec.Struct, frozen=True):
+class Block(msgspec.Struct, frozen=True, gc=False):
     """One piece of a message.
 
     ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
@@ -57,7 +57,7 @@ class Block(msgspec.Struct, frozen=True):
     """A user block that the harness wrote and no person did."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One API message: a role and its blocks, from one entry or several."""
 
     role: Role

@@ -151,6 +151,8 @@ def run(
         state, step = _take(name, state, change, tokens, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
+    if counter.is_for_one:
+        counter.rest()  # before the lines are made, which takes most memory
     if state.is_plain():
         refuse_broken(transcript, state.messages)
         lines = rewrite(transcript, state.messages)
@@ -211,7 +213,7 @@ def _settled(
         state.messages,
         counter,
         module.SIGNED,
-        lambda: hashlib.sha256(_bytes(state)).hexdigest(),
+        lambda: _sha256(state),
         keep.text if keep else None,
         (lambda: whole(_bytes(state))) if whole else None,
     )
@@ -225,6 +227,14 @@ def _settled(
 def _bytes(state: _State) -> bytes:
     """Give the bytes that a stage of its own would read."""
     return b"".join(entry.raw for entry in _read_back(state).transcript.entries)
+
+
+def _sha256(state: _State) -> str:
+    """Give the hash of these bytes, which never lie side by side."""
+    digest = hashlib.sha256()
+    for entry in _read_back(state).transcript.entries:
+        digest.update(entry.raw)
+    return digest.hexdigest()
 
 
 def _take(

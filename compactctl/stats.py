@@ -11,7 +11,7 @@ from compactctl import jsonio, placeholders, tools
 from compactctl.model import Block, Message, result_text
 from compactctl.protocol.pairs import block_at, pair
 from compactctl.reads import Read, reads_of
-from compactctl.tokens import Counter, count_block
+from compactctl.tokens import Counter, count_block, count_view
 from compactctl.transcript import Transcript
 
 LARGEST = 10
@@ -68,6 +68,7 @@ class Stats(msgspec.Struct, frozen=True):
 
 def stats(transcript: Transcript, counter: Counter) -> Stats:
     """Measure a transcript; ``tools`` and ``files`` count results, not calls."""
+    total = count_view(counter, transcript.messages)  # first, for it loads but one engine
     roles: dict[str, Share] = {}
     kinds: dict[str, Share] = {}
     for message in transcript.messages:
@@ -75,7 +76,6 @@ def stats(transcript: Transcript, counter: Counter) -> Stats:
             tokens = count_block(counter, block)
             roles.setdefault(message.role, Share()).add(tokens)
             kinds.setdefault(block.kind, Share()).add(tokens)
-    total = sum(share.tokens for share in roles.values())
     by_tool, by_file, largest = _results(transcript, counter)
     superseded, stale = _reads(transcript.messages, counter)
     return Stats(

@@ -28,6 +28,9 @@ class Counter:
     approximate = False
     """Whether the numbers only estimate what ``name`` promises; reports mark those with ≈."""
 
+    is_for_one = False
+    """Whether no other transcript comes after this one, so that the engine may go early."""
+
     def __init__(self, name: str) -> None:
         """Load nothing yet: ``name`` is one of ``NAMES``."""
         self.name = name
@@ -41,7 +44,8 @@ class Counter:
         self._kept: Kept | None = None
 
     def recall(self) -> None:
-        """Use the counts that earlier processes left, from now on, unless that is switched off."""
+        """Begin a process for one transcript: use the counts that earlier ones left, if that is on."""
+        self.is_for_one = True
         if self.name != "chars":
             # Imported here, for a library's user and a bulk worker never come here.
             from compactctl.tokens.kept import Kept, path_of  # noqa: PLC0415
@@ -53,6 +57,10 @@ class Counter:
         """Leave what was counted since ``recall`` to later processes. Never raises."""
         if self._kept is not None:
             self._kept.save()
+
+    def rest(self) -> None:
+        """Let go of the engine, 70 MB at most; a text that was not counted yet loads it anew."""
+        self._engine, self._engine_is_best_up_to = _not_loaded, -1
 
     def count(self, text: str) -> int:
         """Give the tokens of ``text``: special-token text is ordinary, lone surrogates are U+FFFD.

@@ -34,10 +34,7 @@ SWITCH_CHARACTERS = 6_000_000
 PAYING_CHARACTERS = 2_500_000
 """From this much on, toktok alone takes less time than tiktoken alone, loading included."""
 
-_TWO_PAY = 60_000_000
-"""From so many characters on toktok counts on all cores; each takes 16 MB of memory."""
-
-_AT_ONCE = 1_000_000
+_AT_ONCE = 50_000
 """Characters that are given to toktok in one call, which copies them."""
 
 PATTERNS = {
@@ -121,9 +118,10 @@ def _toktok(name: str) -> Engine:
     try:
         # Its public batch_count sets up its buffers at each call: 40 µs a text, which for the
         # short texts of a transcript is five times what the count itself takes.
-        encoding = importlib.import_module("toktok")._encoding(name)  # noqa: SLF001
+        # Nor its _encoding, which would keep the vocabulary for good.
+        encoding = importlib.import_module("toktok")._Tokenizer(name, "")  # noqa: SLF001
         return _ManyAtOnce(encoding.count, encoding.count_batch)
-    except (ImportError, AttributeError, KeyError) as error:
+    except (ImportError, AttributeError, RuntimeError) as error:
         raise TokenizerUnavailableError(
             f"toktok cannot count {name}: pip install toktok-rs, or unset {ENGINE_VARIABLE}"
         ) from error
@@ -134,7 +132,7 @@ def _in_chunks(count: Engine) -> Engine:
         try:
             return count(text) if len(text) <= LONGEST else sum(map(count, chunks(text)))
         except UnicodeEncodeError:
-            return count_any(without_lone_surrogates(text))
+            return sum(map(count, chunks(without_lone_surrogates(text))))
 
     return count_any
 
@@ -155,28 +153,31 @@ class _ManyAtOnce:
 
     def many(self, texts: list[str]) -> list[int]:
         """Count each of ``texts``, so many at once that their copies take little memory."""
-        threads = 1 if sum(map(len, texts)) < _TWO_PAY else 0
         counts: list[int] = []
         some: list[str] = []
         room = _AT_ONCE
         for text in texts:
             if len(text) > LONGEST:
-                self._add(counts, some, threads)
+                self._add(counts, some)
                 counts.append(self._count(text))
                 continue
             # A text keeps the UTF-8 that toktok asks for as long as it lives: let it be a copy's.
             some.append(text if text.isascii() else _copy(text))
             room -= len(text)
             if room < 0:
-                self._add(counts, some, threads)
+                self._add(counts, some)
                 room = _AT_ONCE
-        self._add(counts, some, threads)
+        self._add(counts, some)
         return counts
 
-    def _add(self, counts: list[int], some: list[str], threads: int) -> None:
-        """Count ``some`` texts and empty the list; no threads are all that there are."""
+    def _add(self, counts: list[int], some: list[str]) -> None:
+        """Count ``some`` texts and empty the list.
+
+        On one core: a second one takes 16 MB of memory, and the time that it saves goes into
+        parting the work.
+        """
         try:
-            counts += self._count_all(some, threads)
+            counts += self._count_all(some, 1)
         except UnicodeEncodeError:
-            counts += self._count_all(list(map(without_lone_surrogates, some)), threads)
+            counts += self._count_all(list(map(without_lone_surrogates, some)), 1)
         some.clear()

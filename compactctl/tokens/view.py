@@ -33,9 +33,10 @@ def recount_view(
     """
     if len(after) * 2 < len(before):
         return count_view(counter, after)
-    old, new = set(map(id, before)), set(map(id, after))
+    old = set(map(id, before))
     come = count_view(counter, (message for message in after if id(message) not in old))
-    gone = count_view(counter, (message for message in before if id(message) not in new))
+    old.difference_update(map(id, after))
+    gone = count_view(counter, (message for message in before if id(message) in old))
     return tokens + come - gone
 
 
