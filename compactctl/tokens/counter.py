@@ -44,7 +44,7 @@ class Counter:
         self._kept: Kept | None = None
 
     def recall(self) -> None:
-        """Begin a process for one transcript: use the counts that earlier ones left, if that is on."""
+        """Begin a process for one transcript: use the counts that others left, if that is on."""
         self.is_for_one = True
         if self.name != "chars":
             # Imported here, for a library's user and a bulk worker never come here.
@@ -127,14 +127,14 @@ class Counter:
 
     def _count_new(self, text: str) -> int:
         if self._kept is None or self._counted > self._kept.MOST:
-            return self._engine_for(len(text))(text)
+            return self._engine_for(len(text), len(text))(text)
         tokens = self._kept.find([text]).get(text)
         if tokens is None:
-            tokens = self._engine_for(len(text))(text)
+            tokens = self._engine_for(len(text), len(text))(text)
             self._kept.add({text: tokens})
         return tokens
 
-    def _engine_for(self, characters: int, expected: int = 0) -> Callable[[str], int]:
+    def _engine_for(self, characters: int, expected: int) -> Callable[[str], int]:
         """Give the engine for so much more to count, ``expected`` of it at once."""
         self._counted += characters
         if self._counted > self._engine_is_best_up_to:

@@ -28,9 +28,6 @@ ENGINE_VARIABLE = "COMPACTCTL_TOKENIZER_ENGINE"
 PLAIN_CHARACTERS = 600_000
 """Up to so much, counting in Python takes less time than tiktoken does, loading included."""
 
-SWITCH_CHARACTERS = 6_000_000
-"""Once tiktoken has counted this much, it has cost as much time as loading toktok would."""
-
 PAYING_CHARACTERS = 2_500_000
 """From this much on, toktok alone takes less time than tiktoken alone, loading included."""
 
@@ -76,15 +73,16 @@ def choose_engine(name: str, characters: int, expected: int = 0) -> tuple[Engine
 
 
 def _choose_by_cost(name: str, characters: int, expected: int) -> tuple[Engine, float]:
-    has_toktok = importlib.util.find_spec("toktok") is not None
-    by_cost: list[tuple[Callable[[str], Engine], float]] = [
-        (_tiktoken, SWITCH_CHARACTERS if has_toktok else math.inf)
-    ]
-    if max(characters, expected) <= PLAIN_CHARACTERS:
-        by_cost = [(_plain, PLAIN_CHARACTERS)]
-    if has_toktok:
-        pays = characters > SWITCH_CHARACTERS or expected > PAYING_CHARACTERS
-        by_cost.insert(0 if pays else 1, (_toktok, math.inf))
+    many = max(characters, expected)
+    toktok, tiktoken = (_toktok, math.inf), (_tiktoken, math.inf)
+    by_cost: list[tuple[Callable[[str], Engine], float]] = [toktok, tiktoken]
+    if importlib.util.find_spec("toktok") is None:
+        by_cost = [tiktoken]
+    if many <= PLAIN_CHARACTERS:
+        by_cost = [(_plain, PLAIN_CHARACTERS), *by_cost[:1]]
+    elif expected > PLAIN_CHARACTERS and many <= PAYING_CHARACTERS and toktok in by_cost:
+        # What is more but came little by little may go on so: one more engine has to do then.
+        by_cost = [(_tiktoken, PAYING_CHARACTERS), toktok]
     for load, best_up_to in by_cost[:-1]:
         with suppress(TokenizerUnavailableError):
             return load(name), best_up_to

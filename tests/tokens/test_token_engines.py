@@ -112,27 +112,36 @@ class Loads:
         raise TokenizerUnavailableError(name)
 
 
-def test_plain_counts_until_loading_tiktoken_pays_and_that_until_loading_toktok_does(monkeypatch):
+def test_plain_counts_until_loading_toktok_pays(monkeypatch):
     Loads(monkeypatch)
-    little, much = engines.PLAIN_CHARACTERS, engines.SWITCH_CHARACTERS
+    little = engines.PLAIN_CHARACTERS
     assert engines.choose_engine("o200k_base", little) == ("plain", little)
-    assert engines.choose_engine("o200k_base", little + 1) == ("tiktoken", much)
-    assert engines.choose_engine("o200k_base", much) == ("tiktoken", much)
-    assert engines.choose_engine("o200k_base", much + 1) == ("toktok", math.inf)
+    assert engines.choose_engine("o200k_base", little + 1) == ("toktok", math.inf)
 
 
 def test_what_is_expected_chooses_before_it_comes(monkeypatch):
     Loads(monkeypatch)
     little, paying = engines.PLAIN_CHARACTERS, engines.PAYING_CHARACTERS
-    assert engines.choose_engine("o200k_base", 0, little)[0] == "plain"
-    assert engines.choose_engine("o200k_base", 0, little + 1)[0] == "tiktoken"
-    assert engines.choose_engine("o200k_base", 0, paying + 1)[0] == "toktok"
+    assert engines.choose_engine("o200k_base", 0, little) == ("plain", little)
+    assert engines.choose_engine("o200k_base", 0, little + 1) == ("tiktoken", paying)
+    assert engines.choose_engine("o200k_base", little, little + 1) == ("tiktoken", paying)
+    assert engines.choose_engine("o200k_base", 0, paying + 1) == ("toktok", math.inf)
+    assert engines.choose_engine("o200k_base", paying + 1, little + 1) == ("toktok", math.inf)
+
+
+def test_what_comes_little_by_little_loads_no_third_engine(monkeypatch):
+    Loads(monkeypatch)
+    little = engines.PLAIN_CHARACTERS
+    assert engines.choose_engine("o200k_base", little + 1, little)[0] == "toktok"
 
 
 def test_tiktoken_counts_everything_where_toktok_is_not_installed(monkeypatch):
     Loads(monkeypatch)
     monkeypatch.setattr(engines.importlib.util, "find_spec", lambda _: None)
-    assert engines.choose_engine("o200k_base", 10**9) == ("tiktoken", math.inf)
+    little = engines.PLAIN_CHARACTERS
+    for characters, expected in ((little + 1, 0), (0, little + 1), (10**9, 0)):
+        assert engines.choose_engine("o200k_base", characters, expected) == ("tiktoken", math.inf)
+    assert engines.choose_engine("o200k_base", little) == ("plain", little)
 
 
 @pytest.mark.parametrize("characters", [0, 10**6, 10**9])
