@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import files, layers, transcript
-from compactctl.durable.artifacts import ArtifactStore
 from compactctl.pipeline import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-
-def option_name(key: str, name: str, names: Sequence[str]) -> str:
-    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
-    shared = sum(key in layers.options(other) for other in names) > 1
-    return f"{name}_{key}" if shared else key
 
 
 def options_of(
@@ -23,7 +16,7 @@ def options_of(
 ) -> dict[str, dict[str, Any]]:
     """Pick the options of each layer out of all that were given for the layers ``among``."""
     return {
-        name: {key: given[option_name(key, name, among)] for key in layers.options(name)}
+        name: {key: given[layers.option_name(key, name, among)] for key in layers.options(name)}
         for name in names
     }
 
@@ -34,6 +27,8 @@ def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> Keep:
     artifacts, archive = given.get("artifacts"), given.get("archive")
     if not (artifacts or archive):
         return Keep()
+    from compactctl.durable.artifacts import ArtifactStore  # noqa: PLC0415 (only with a store)
+
     session = transcript.session(found)
     return Keep(
         ArtifactStore(artifacts, session, dry=dry).put if artifacts else None,

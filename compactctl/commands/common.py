@@ -1,139 +1,21 @@
-"""Options that commands share, and the way from a FILE to a result and its report."""
+"""What commands do with their FILE before they read it, and how they read it."""
 
 from __future__ import annotations
 
-import inspect
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import typer
 
-from compactctl import files, layers, lines, pipeline, report, transcript
+from compactctl import files, lines, transcript
 from compactctl.errors import InputError
-from compactctl.given import keep_of, option_name, options_of
-from compactctl.thinking import Mode
-from compactctl.tokens import Counter, load_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from compactctl.lines import Entry
-    from compactctl.pipeline import Result, Step
 
 DRY_RUN = "nothing written (a dry run); -o FILE writes it, -o - prints it"
-
-FileArgument = Annotated[
-    str, typer.Argument(metavar="[FILE]", help="Transcript to read; - is standard input.")
-]
-OutputOption = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the result to FILE, whole or not at all; - forces standard output.",
-    ),
-]
-InPlaceOption = Annotated[
-    bool, typer.Option("--in-place", help="Replace FILE itself; what it was stays as FILE.bak.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", help="Take FILE for this format. [by content]"),
-]
-TokenizerOption = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="What counts tokens: o200k_base, cl100k_base or chars."),
-]
-ThinkingOption = Annotated[
-    Mode,
-    typer.Option(
-        help="Signed thinking behind a change: auto drops it except in the open tool loop, "
-        "keep keeps it, drop drops all thinking."
-    ),
-]
-ReportOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", envvar="COMPACTCTL_REPORT", help="Append one JSON record to FILE."
-    ),
-]
-ArtifactsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR", help="Store the full text of what is cut there; placeholders point to it."
-    ),
-]
-ArchiveOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR", help="Store the whole transcript there first; the placeholder points to it."
-    ),
-]
-TranscriptsOption = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
-]
-ArtifactRootOption = Annotated[
-    str | None,
-    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
-]
-PolicyOption = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
-
-COMMON: dict[str, tuple[Any, Any]] = {
-    "output": (OutputOption, None),
-    "in_place": (InPlaceOption, False),
-    "format": (FormatOption, None),
-    "tokenizer": (TokenizerOption, "o200k_base"),
-    "thinking": (ThinkingOption, "auto"),
-    "report": (ReportOption, None),
-    "quiet": (QuietOption, False),
-    "verbose": (VerboseOption, False),
-}
-"""Options of every stage that writes a transcript: name to (type, default)."""
-
-
-def with_options(
-    function: Callable[..., None],
-    name: str,
-    text: str,
-    example: str,
-    options: Mapping[str, tuple[Any, Any]],
-) -> Callable[..., None]:
-    """Give ``function(file, **options)`` the signature that typer reads its options from."""
-    every = {"file": (FileArgument, "-"), **options}
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # the documented way
-        [
-            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)
-            for key, (kind, value) in every.items()
-        ]
-    )
-    function.__annotations__ = {key: kind for key, (kind, _) in every.items()}
-    function.__name__ = name
-    function.__doc__ = f"{text}\n\nExample:\n\n    {example}"
-    return function
-
-
-def layer_options(*names: str) -> dict[str, tuple[Any, Any]]:
-    """Give the options of layers as typer options; one that two layers have is told apart."""
-    return {
-        option: (Annotated[kind, _typer_option(option, kind, text)], default)
-        for name in names
-        for key, (kind, text, default) in layers.options(name).items()
-        for option in [option_name(key, name, names)]
-    }
-
-
-def _typer_option(option: str, kind: Any, text: str) -> Any:
-    """Describe an option; a flag has no --no-form beside it."""
-    names = [f"--{option.replace('_', '-')}"] if kind is bool else []
-    return typer.Option(*names, help=text)
-
 
 _held: list[transcript.Transcript] = []
 
@@ -189,60 +71,3 @@ def check_outputs(file: str, given: Mapping[str, Any]) -> None:
     files.target(given["output"], file, in_place=given["in_place"])
     if given["report"]:
         files.check_report(given["report"], file, given["output"])
-
-
-def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str, Any]) -> None:
-    """Run layers over FILE as one stage, with the options that the command line gave."""
-    clock = Clock()
-    check_outputs(file, given)
-    counter = load_counter(given["tokenizer"])
-    counter.recall()
-    found = read(file, given["format"])
-    options = options_of(names, given, names)
-    keep = keep_of(found, given)
-    result = pipeline.run(found, names, options, counter, mode=given["thinking"], keep=keep)
-    finish(stage, result, counter, clock, given)
-
-
-def finish(
-    stage: str,
-    result: Result,
-    counter: Counter,
-    clock: Clock,
-    given: Mapping[str, Any],
-    *,
-    total: Step | None = None,
-) -> None:
-    """Append the record, write the result where it is wanted, then say what was done.
-
-    In this order, so that a record that cannot be written leaves nothing half done. ``total``
-    sums up the steps.
-    """
-    written = result.written()
-    counter.keep()  # first, for the next stage of a pipe begins to count at the first output
-    if given["report"]:
-        entry = report.record(stage, result, written, counter.name, clock.seconds(), total=total)
-        report.append(given["report"], entry)
-    done = files.write(
-        written.chunks,
-        given["output"],
-        result.transcript.name,
-        in_place=given["in_place"],
-        original=[entry.raw for entry in result.transcript.entries],
-    )
-    if not given["quiet"]:
-        steps = [*result.steps, *([] if total is None else [total])]
-        _say(result, steps, counter, verbose=given["verbose"])
-        if not done:
-            report.say(DRY_RUN)
-
-
-def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bool) -> None:
-    for warn in (report.warn_of_open_tail, report.warn_of_no_message):
-        warning = warn(result.transcript)
-        if warning:
-            report.say(warning)
-    for step in steps:
-        report.say(report.line(step, counter.name, approximate=counter.approximate))
-        for detail in report.details(step, result.transcript) if verbose else ():
-            report.say(detail)

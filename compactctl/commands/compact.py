@@ -9,16 +9,9 @@ import typer
 
 from compactctl import bulk, files, layers, report
 from compactctl.commands import bulk_options
-from compactctl.commands.common import (
-    COMMON,
-    ArtifactsOption,
-    Clock,
-    check_outputs,
-    finish,
-    layer_options,
-    read,
-    with_options,
-)
+from compactctl.commands.common import Clock, check_outputs, read
+from compactctl.commands.options import COMMON, ArtifactsOption, layer_options, with_options
+from compactctl.commands.running import finish
 from compactctl.compacting import REACTIVE_MESSAGES, SOFT_LIMIT, compacted, how_of, limits_of, run
 from compactctl.pipeline import Step
 from compactctl.reading import STANDARD

@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import files, report
-from compactctl.commands.common import (
-    Clock,
-    FileArgument,
-    OutputOption,
-    QuietOption,
-    ReportOption,
-    check_outputs,
-    count_unreadable,
-    read_objects,
-)
+from compactctl.commands.common import Clock, check_outputs, count_unreadable, read_objects
+from compactctl.commands.options import FileArgument, OutputOption, QuietOption, ReportOption
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError

@@ -8,9 +8,8 @@ import typer
 
 from compactctl import files, formats, repair_tally
 from compactctl import report as reports
-from compactctl.commands.common import (
-    DRY_RUN,
-    Clock,
+from compactctl.commands.common import DRY_RUN, Clock, check_outputs, count_unreadable
+from compactctl.commands.options import (
     FileArgument,
     FormatOption,
     InPlaceOption,
@@ -19,8 +18,6 @@ from compactctl.commands.common import (
     ReportOption,
     ThinkingOption,
     TokenizerOption,
-    check_outputs,
-    count_unreadable,
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.layer import number

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactctl import files, jsonio, report
-from compactctl.commands.common import (
-    DRY_RUN,
+from compactctl.commands.common import DRY_RUN, Clock, check_outputs, count_unreadable, read_objects
+from compactctl.commands.options import (
     ArtifactRootOption,
-    Clock,
     FileArgument,
     InPlaceOption,
     OutputOption,
@@ -21,9 +20,6 @@ from compactctl.commands.common import (
     ReportOption,
     TranscriptsOption,
     VerboseOption,
-    check_outputs,
-    count_unreadable,
-    read_objects,
 )
 from compactctl.durable import stream
 from compactctl.durable.records import SourceResolution, to_json

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from compactctl import files
-from compactctl.commands.common import InPlaceOption, OutputOption, QuietOption
+from compactctl.commands.options import InPlaceOption, OutputOption, QuietOption
 from compactctl.console import say
 from compactctl.errors import InputError, InvalidTranscriptError, UsageError
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from compactctl import files
-from compactctl.commands.common import (
+from compactctl.commands.options import (
     ArtifactRootOption,
     OutputOption,
     PolicyOption,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
-from compactctl.commands.common import (
+from compactctl.commands.options import (
     COMMON,
     ArchiveOption,
     ArtifactsOption,
     layer_options,
-    run_layers,
     with_options,
 )
+from compactctl.commands.running import run_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

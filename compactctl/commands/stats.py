@@ -8,7 +8,8 @@ import msgspec
 import typer
 
 from compactctl import files
-from compactctl.commands.common import FileArgument, FormatOption, TokenizerOption, read
+from compactctl.commands.common import read
+from compactctl.commands.options import FileArgument, FormatOption, TokenizerOption
 from compactctl.durable.escape import escape_terminal
 from compactctl.stats import Share, Stats
 from compactctl.stats import stats as measure

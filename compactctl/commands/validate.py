@@ -11,20 +11,15 @@ import msgspec
 import typer
 
 from compactctl import files, findings, jsonio, report, transcript
-from compactctl.commands.common import (
-    DRY_RUN,
-    Clock,
+from compactctl.commands.common import DRY_RUN, Clock, check_outputs, hold
+from compactctl.commands.options import (
     FormatOption,
     OutputOption,
     QuietOption,
     ReportOption,
     TokenizerOption,
-    check_outputs,
-    hold,
 )
 from compactctl.errors import InputError, UsageError
-from compactctl.pipeline import Result, Step
-from compactctl.protocol import table
 from compactctl.protocol.rule import PROFILES
 from compactctl.tokens import count_view, load_counter
 
@@ -102,6 +97,8 @@ def validate(
     if output is not None and only_check:
         raise UsageError("-o writes a transcript; --check, --json, --rules and many FILEs do not")
     if rules:
+        from compactctl.protocol import table  # noqa: PLC0415 (all else does without)
+
         files.write_standard(table.as_json() if json else [table.as_text().encode()])
         return
     options = _Options(
@@ -200,6 +197,8 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
 
 def _append(found: Transcript, every: Sequence[Finding], options: _Options, clock: Clock) -> None:
     """Append the record; only here are tokens worth their counting."""
+    from compactctl.pipeline import Result, Step  # noqa: PLC0415 (as the counting)
+
     counter = load_counter(options.tokenizer)
     counter.recall()
     tokens, many = count_view(counter, found.messages), len(found.messages)

@@ -8,7 +8,6 @@ aborted or failed are not sent.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from compactctl.formats.anthropic_content import content, parts
@@ -181,6 +180,8 @@ def create(
 
     The old form has no ids; there the entry ``like``, a neighbour, has none either.
     """
+    import hashlib  # noqa: PLC0415 (as in placeholders: all formats are loaded to tell a file's)
+
     linked = ("version" if like.get("type") == "session" else "id") in like or not recognise(like)
     entries: list[dict[str, Any]] = []
     for run in _runs(made):

@@ -7,6 +7,8 @@ import inspect
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compactctl.layer import Layer
 
 ORDER = ("truncate", "dedup", "prune", "summarize")
@@ -41,3 +43,9 @@ def options(name: str) -> dict[str, tuple[Any, str, Any]]:
             kind, text = get_args(hint)[:2]
             found[parameter.name] = (kind, text, parameter.default)
     return found
+
+
+def option_name(key: str, name: str, names: Sequence[str]) -> str:
+    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
+    shared = sum(key in options(other) for other in names) > 1
+    return f"{name}_{key}" if shared else key

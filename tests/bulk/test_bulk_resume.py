@@ -161,9 +161,10 @@ def test_ctrl_c_twice_ends_at_once(tmp_path):
     assert list(tree(out)) == ["x.jsonl"]
 
 
-def test_ctrl_c_while_workers_are_started_leaves_nothing_running(archive, tmp_path):
+def test_ctrl_c_while_workers_are_started_leaves_nothing_running(tmp_path):
+    source = write(tmp_path / "in", {f"{n}.jsonl": BIG for n in range(1500)})  # for seconds
     for pause in (0, 0.05, 0.2):
-        run = start(compact_command(archive, "-o", tmp_path / "out"))
+        run = start(compact_command(source, "-o", tmp_path / "out"))
         wait_for(lambda run=run: children(run.pid))
         time.sleep(pause)
         os.killpg(run.pid, signal.SIGINT)
