@@ -16,7 +16,7 @@ from compactctl.compacting import REACTIVE_MESSAGES, SOFT_LIMIT, compacted, how_
 from compactctl.pipeline import Step
 from compactctl.reading import STANDARD
 from compactctl.slim import slim
-from compactctl.tokens import count_view, load_counter
+from compactctl.tokens import count_view, counter_for_one
 
 if TYPE_CHECKING:
     from compactctl.pipeline import Result
@@ -115,8 +115,7 @@ def _one(file: str, given: dict[str, Any]) -> None:
     clock = Clock()
     check_outputs(file, given)
     how = how_of(given)
-    counter = load_counter(given["tokenizer"])
-    counter.recall()
+    counter = counter_for_one(given["tokenizer"])
     found = read(file, given["format"])
     result = run(found, given, how, counter)
     slimmed = slim(result) if given["slim"] else None

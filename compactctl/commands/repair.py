@@ -22,7 +22,7 @@ from compactctl.commands.options import (
 from compactctl.errors import InvalidTranscriptError
 from compactctl.layer import number
 from compactctl.mending import Mend, Mended, mend
-from compactctl.tokens import count_view, load_counter
+from compactctl.tokens import count_view, counter_for_one
 
 if TYPE_CHECKING:
     from compactctl.findings import Finding
@@ -76,8 +76,7 @@ def _unmendable(finding: Finding) -> InvalidTranscriptError:
 
 def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
     """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
-    counter = load_counter(tokenizer)
-    counter.recall()
+    counter = counter_for_one(tokenizer)
     old, new = mended.before, mended.after
     lines, kept = repair_tally.account(mended.read, mended.written)
     unread = count_unreadable(kept)

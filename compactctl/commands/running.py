@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from compactctl import files, pipeline, report
 from compactctl.commands.common import DRY_RUN, Clock, check_outputs, read
 from compactctl.given import keep_of, options_of
-from compactctl.tokens import Counter, load_counter
+from compactctl.tokens import Counter, counter_for_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +19,7 @@ def run_layers(stage: str, names: tuple[str, ...], file: str, given: Mapping[str
     """Run layers over FILE as one stage, with the options that the command line gave."""
     clock = Clock()
     check_outputs(file, given)
-    counter = load_counter(given["tokenizer"])
-    counter.recall()
+    counter = counter_for_one(given["tokenizer"])
     found = read(file, given["format"])
     options = options_of(names, given, names)
     keep = keep_of(found, given)

@@ -13,7 +13,7 @@ from compactctl.commands.options import FileArgument, FormatOption, TokenizerOpt
 from compactctl.durable.escape import escape_terminal
 from compactctl.stats import Share, Stats
 from compactctl.stats import stats as measure
-from compactctl.tokens import load_counter
+from compactctl.tokens import counter_for_one
 
 
 def stats(
@@ -30,8 +30,7 @@ def stats(
         compactctl stats session.jsonl --top 5
 
     """
-    counter = load_counter(tokenizer)
-    counter.recall()
+    counter = counter_for_one(tokenizer)
     found = measure(read(file, format), counter)
     counter.keep()
     if json:

@@ -21,7 +21,7 @@ from compactctl.commands.options import (
 )
 from compactctl.errors import InputError, UsageError
 from compactctl.protocol.rule import PROFILES
-from compactctl.tokens import count_view, load_counter
+from compactctl.tokens import count_view, counter_for_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -199,8 +199,7 @@ def _append(found: Transcript, every: Sequence[Finding], options: _Options, cloc
     """Append the record; only here are tokens worth their counting."""
     from compactctl.pipeline import Result, Step  # noqa: PLC0415 (as the counting)
 
-    counter = load_counter(options.tokenizer)
-    counter.recall()
+    counter = counter_for_one(options.tokenizer)
     tokens, many = count_view(counter, found.messages), len(found.messages)
     counter.keep()
     step = Step("validate", tokens, tokens, many, many, (), "", None)

@@ -44,8 +44,7 @@ class Counter:
         self._kept: Kept | None = None
 
     def recall(self) -> None:
-        """Begin a process for one transcript: use the counts that others left, if that is on."""
-        self.is_for_one = True
+        """Use the counts that earlier processes left, from now on, unless that is switched off."""
         if self.name != "chars":
             # Imported here, for a library's user and a bulk worker never come here.
             from compactctl.tokens.kept import Kept, path_of  # noqa: PLC0415
@@ -170,6 +169,18 @@ def load_counter(name: str = "o200k_base") -> Counter:
     ``o200k_base`` and ``cl100k_base`` are the vocabularies of those names; ``chars`` is a quarter
     of the characters, rounded up, and needs no vocabulary. Raises ``UsageError`` for other names.
     """
+    return Counter(_known(name))
+
+
+def counter_for_one(name: str) -> Counter:
+    """Give a counter for one transcript, which uses the counts of others; raises as above."""
+    counter = Counter(_known(name))
+    counter.is_for_one = True
+    counter.recall()
+    return counter
+
+
+def _known(name: str) -> str:
     if name not in NAMES:
         raise UsageError(f"unknown tokenizer {name!r}; known are {', '.join(NAMES)}")
-    return Counter(name)
+    return name
