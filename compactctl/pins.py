@@ -151,7 +151,6 @@ def _points_back(result: Block) -> bool:
     return not result.failed and points_back(result_text(result))
 
 
-def always(messages: Sequence[Message]) -> set[Place]:
+def always(messages: Sequence[Message], pairing: Pairing) -> set[Place]:
     """Give what stays wherever it stands: the last request, standing rules, the open todo list."""
-    pairing = pair(messages)
     return last_request(messages) | rules(messages, pairing) | todo(messages, pairing)

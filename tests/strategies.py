@@ -109,7 +109,10 @@ def transcripts(draw, format_name):
     every = ways(format_name)
     way = st.sampled_from(every)
     lines, objects = [], []
-    for record, own in scribe.write(draw(conversations()), lambda: draw(way)):
+    records = scribe.write(draw(conversations()), lambda: draw(way))
+    if scribe.module.PROFILE == "openai-responses":
+        records = _delayed(draw, list(records))
+    for record, own in records:
         style = draw(st.integers(-8, 6))
         lines.append(_spell(record, max(style, 0)))
         objects.append(len(lines) - 1)
@@ -123,6 +126,21 @@ def transcripts(draw, format_name):
             note = dict.fromkeys(scribe.module.ALSO_LINKED, own)
             lines.append(orjson.dumps({"type": "note"} | note))
     return _as_file(draw, format_name, lines, objects)
+
+
+def _delayed(draw, records):
+    """Let a result come behind a later one: the API only asks for a call in front of it."""
+    outputs = [at for at, (record, _) in enumerate(records) if _is_output(record)]
+    if outputs and draw(st.integers(0, 3)) == 3:
+        at, behind = sorted(draw(st.tuples(*[st.sampled_from(outputs)] * 2)))
+        if not any("compact" in str(record.get("type")) for record, _ in records[at:behind]):
+            records.insert(behind, records.pop(at))
+    return records
+
+
+def _is_output(record):
+    kinds = (record.get("type"), (record.get("payload") or {}).get("type"))
+    return any(str(kind).endswith(("_output", "_result")) for kind in kinds)
 
 
 def _as_file(draw, format_name, lines, objects):

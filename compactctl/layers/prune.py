@@ -10,8 +10,8 @@ from compactctl.clearing import clear
 from compactctl.errors import UsageError
 from compactctl.layer import Change, View
 from compactctl.model import Message
-from compactctl.protocol.pairs import Place
-from compactctl.protocol.turns import turns
+from compactctl.protocol.pairs import Place, pair
+from compactctl.protocol.turns import Turn, last_results, turns
 from compactctl.removal import cut_out
 
 EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
@@ -50,15 +50,16 @@ def prune(
     messages = view.messages
     if mode == "snip":
         return _snip(view, head, max_messages, marker=not no_marker)
-    pinned = pins.first_request(messages) | pins.always(messages)
+    pairing = pair(messages)
+    pinned = pins.first_request(messages) | pins.always(messages, pairing)
+    found = turns(messages, pairing)
     if keep_messages is not None:
-        start = _start_of_messages(messages, _positive("--keep-messages", keep_messages))
+        start = _start_of_messages(messages, found, _positive("--keep-messages", keep_messages))
     elif keep_tokens is not None:
-        start = _start_of_tokens(view, _positive("--keep-tokens", keep_tokens), pinned)
+        start = _start_of_tokens(view, found, _positive("--keep-tokens", keep_tokens), pinned)
     else:
-        start = _start_of_turns(
-            messages, _positive("--keep-turns", _TURNS if keep_turns is None else keep_turns)
-        )
+        keep = _positive("--keep-turns", _TURNS if keep_turns is None else keep_turns)
+        start = found[-keep].assistant if len(found) > keep else None
     if start is None:
         return Change(messages, (), "nothing older than what is kept")
     return cut_out(view, start, pinned, marker=not no_marker)
@@ -81,21 +82,18 @@ def _positive(option: str, value: int, least: int = 1) -> int:
     return value
 
 
-def _start_of_turns(messages: Sequence[Message], keep: int) -> int | None:
-    found = turns(messages)
-    return found[-keep].assistant if len(found) > keep else None
-
-
-def _start_of_messages(messages: Sequence[Message], keep: int) -> int | None:
+def _start_of_messages(messages: Sequence[Message], found: Sequence[Turn], keep: int) -> int | None:
     """Give the last turn that leaves at least ``keep`` messages, its prompt counted with it."""
-    for turn in reversed(turns(messages)):
+    for turn in reversed(found):
         first = turn.assistant if turn.prompt is None else turn.prompt
         if first <= len(messages) - keep:
             return turn.assistant
     return None
 
 
-def _start_of_tokens(view: View, budget: int, pinned: set[Place]) -> int | None:
+def _start_of_tokens(
+    view: View, found: Sequence[Turn], budget: int, pinned: set[Place]
+) -> int | None:
     """Give the first of the newest turns that fit together; the newest is kept in any case.
 
     What stays anyway does not count: it does so wherever a run before this one has put it.
@@ -103,7 +101,7 @@ def _start_of_tokens(view: View, budget: int, pinned: set[Place]) -> int | None:
     messages = view.messages
     start = None
     end, left = len(messages), budget
-    for turn in reversed(turns(messages)):
+    for turn in reversed(found):
         first = turn.assistant if turn.prompt is None else turn.prompt
         left -= sum(
             view.count(block)
@@ -129,13 +127,17 @@ def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
     if len(messages) <= most:
         return Change(messages, (), "no more messages than are allowed")
     whole = head
-    while 0 < whole < len(messages) and _holds_calls(messages[whole - 1]):
+    pairing = pair(messages)
+    reach = last_results(messages, pairing)
+    while 0 < whole < len(messages) and (
+        _holds_calls(messages[whole - 1]) or reach[whole] >= whole
+    ):
         whole += 1
     while not marker and whole and messages[whole - 1].role == "assistant":
         whole -= 1  # without a placeholder behind it the next answer would follow it
-    pinned = pins.first_request(messages) | pins.always(messages)
+    pinned = pins.first_request(messages) | pins.always(messages, pairing)
     least = len(messages) - (most - whole) + 1
-    starts = [turn for turn in turns(messages) if turn.assistant > whole]
+    starts = [turn for turn in turns(messages, pairing) if turn.assistant > whole]
     for turn in starts:
         first = turn.assistant if turn.prompt is None else turn.prompt
         if first >= least or turn is starts[-1]:

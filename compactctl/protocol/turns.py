@@ -1,42 +1,58 @@
 """Turns: the units between which one may cut.
 
-A turn is an assistant message with every result that it asked for; the user blocks before it
-open it. A cut between closed turns can not part a call from its result.
+A turn is an assistant message with every result that it asked for, and whatever stands before the
+last of these; the user blocks before it open it. So a cut between turns can not part a call from
+its result, wherever a provider lets that stand (Responses: anywhere behind the call).
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from compactctl.protocol.pairs import pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.model import Block, Message
+    from compactctl.protocol.pairs import Pairing
 
 
 class Turn(msgspec.Struct, frozen=True):
     """Indices into the view: the assistant message, and the user message that prompts it.
 
-    ``prompt`` is None when no user block opens the turn. Results of the turn stand in the user
-    message that follows ``assistant``, before any block that opens the next turn.
+    ``prompt`` is None when no user block opens the turn. Results that stand in the prompt belong
+    to the turn before.
     """
 
     assistant: int
     prompt: int | None
 
 
-def turns(messages: Sequence[Message]) -> list[Turn]:
+def turns(messages: Sequence[Message], pairing: Pairing | None = None) -> list[Turn]:
     """Give the turns in order; a user message at the end that no assistant answers opens none."""
+    reach = last_results(messages, pairing)
     found: list[Turn] = []
     for position, message in enumerate(messages):
-        if message.role != "assistant":
+        if message.role != "assistant" or reach[position] >= position:
             continue
         before = position - 1
         prompts = before >= 0 and messages[before].role == "user" and is_prompt(messages[before])
         found.append(Turn(position, before if prompts else None))
     return found
+
+
+def last_results(messages: Sequence[Message], pairing: Pairing | None = None) -> list[int]:
+    """Give for each message the last that holds a result of a call in front of it, -1 for none."""
+    reach = [-1] * (len(messages) + 1)
+    for interaction in (pairing or pair(messages)).interactions:
+        if interaction.result is not None:
+            behind = interaction.call.message + 1
+            reach[behind] = max(reach[behind], interaction.result.message)
+    return list(accumulate(reach, max))
 
 
 def is_prompt(message: Message) -> bool:
