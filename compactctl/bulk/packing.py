@@ -9,6 +9,8 @@ from compactctl import pack, unpack
 from compactctl.errors import InputError
 from compactctl.reading import LARGEST
 
+_BLOCK = 1 << 20
+
 
 def lines_of(raw: bytes) -> list[bytes]:
     """Give the lines of a file, unpacked if it is packed.
@@ -29,10 +31,14 @@ def plain(raw: bytes, lines: list[bytes]) -> bytes:
 
 def _bounded(file: BinaryIO) -> list[bytes]:
     """Read lines, but not all that a small file made to fill the memory would give."""
-    data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(f"holds more than {LARGEST >> 30} GiB; split it")
-    return list(io.BytesIO(data))
+    data = io.BytesIO()
+    # Not at one go: that takes address space for all that there might be.
+    while block := file.read(_BLOCK):
+        if data.tell() + len(block) > LARGEST:
+            raise InputError(f"holds more than {LARGEST >> 30} GiB; split it")
+        data.write(block)
+    data.seek(0)
+    return list(data)
 
 
 def pack_like(raw: bytes, data: bytes) -> bytes:

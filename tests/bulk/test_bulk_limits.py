@@ -22,6 +22,7 @@ from bulk_helpers import (
     write,
 )
 
+from compactctl import pack
 from compactctl.bulk import limits
 
 BIG = session()
@@ -68,6 +69,13 @@ def test_a_file_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path)
         "glutton.jsonl": "needs more memory than it may have; give it more with --max-memory"
     }
     assert list(tree(tmp_path / "out")) == list(GOOD)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "Zstandard"])
+def test_a_packed_file_needs_no_room_for_more_than_it_holds(tmp_path, kind):
+    source = write(tmp_path / "in", {"packed.jsonl": pack.pack(BIG, kind)})
+    done = bulk(source, "-o", tmp_path / "out", "--max-memory", 500)
+    assert done.returncode == 0, done.stderr
 
 
 def test_workers_that_are_killed_in_mid_run_lose_nothing(tmp_path):
