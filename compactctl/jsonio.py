@@ -139,7 +139,7 @@ def _failure(error: Exception, text: str) -> NotJsonError:
     if isinstance(error, RecursionError):
         return NotJsonError("nested too deeply to be read")
     if isinstance(error, json.JSONDecodeError):
-        what = f"{error.msg} at character {error.pos + 1:,}"
+        what = f"{error.msg.removesuffix(' at')} at character {error.pos + 1:,}"
         return NotJsonError(what, torn=_is_torn(error, text))
     return NotJsonError("a number too long to be read")  # of more digits than Python converts
 

@@ -92,6 +92,13 @@ def test_a_torn_line_in_the_middle_fails_it(run, file):
     assert ":2: error FILE-02: " in err
 
 
+def test_why_a_line_is_no_json_is_said_once(run, file):
+    for damage in (b'{"a":"', b'{"a":"\x01"}'):
+        _, _, err = run(file(VALID + damage + b"\n"))
+        assert " at character " in err
+        assert " at at " not in err
+
+
 def test_a_warning_passes_but_not_under_strict(run, file):
     path = file(ODD)
     assert run(path)[:2] == (0, ODD)
