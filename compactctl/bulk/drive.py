@@ -65,7 +65,7 @@ def _check(out: str | None, settings: Settings) -> None:
     """Refuse what no file could be done with, before any is looked at."""
     if settings.in_place and out is not None:
         raise UsageError("--in-place writes to the inputs themselves; leave out -o")
-    if out is None and not (settings.in_place or settings.recipe.dry_run):
+    if out in (None, "-") and not (settings.in_place or settings.recipe.dry_run):
         raise UsageError(
             "several files need a folder to be written to: -o DIR (or --in-place, or --dry-run)"
         )

@@ -187,6 +187,7 @@ def test_a_pipe_in_a_folder_does_not_hold_the_run_up(tmp_path):
         (["m", "-o", "out"], "manifest.jsonl and the manifest would both become"),
         (["a", "b"], "need a folder to be written to: -o DIR"),
         (["a"], "need a folder to be written to: -o DIR"),
+        (["a", "-o", "-"], "need a folder to be written to: -o DIR"),
         (["a", "-", "-o", "out"], "standard input cannot be one of several"),
         (["a", "--in-place", "-o", "out"], "leave out -o"),
         (["a", "--in-place", "--resume"], "--resume goes by the manifest"),
