@@ -230,6 +230,13 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_judged(run, folder):
     assert run(folder, folder / "missing.jsonl")[0] == 1  # what is invalid weighs more
 
 
+def test_a_pipe_in_a_folder_does_not_hold_it_up(run, folder):
+    os.mkfifo(folder / "pipe.jsonl")
+    code, _, err = run(folder)
+    assert code == 1
+    assert f"compactctl: {folder}/pipe.jsonl: is no regular file\n" in err
+
+
 def test_a_folder_without_a_transcript_is_told(run, tmp_path):
     (tmp_path / "empty").mkdir()
     code, out, err = run(tmp_path / "empty")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import stat
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -153,9 +154,18 @@ def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         empty = True
         for found in find.find(name, lambda _: False):
             empty = False
-            yield found.source, found.fault
+            yield found.source, found.fault or _no_file(found.source)
         if empty:
             yield name, "no transcript (*.jsonl, .jsonl.gz, .jsonl.zst) below this folder"
+
+
+def _no_file(name: str) -> str | None:
+    """Refuse what nobody named and may never end: opening a FIFO waits for who writes to it."""
+    try:
+        mode = os.stat(name).st_mode  # noqa: PTH116 (a name, no need of pathlib)
+    except OSError:  # reading it will say why
+        return None
+    return None if stat.S_ISREG(mode) else "is no regular file"
 
 
 def _is_folder(name: str) -> bool:
