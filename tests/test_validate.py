@@ -9,6 +9,7 @@ import os
 import pytest
 
 from compactctl import cli
+from compactctl.bulk import find
 from compactctl.protocol.rule import PROFILES
 from compactctl.protocol.rules import BY_ID, FAMILIES, FILE_RULES, RULES
 
@@ -228,6 +229,21 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_judged(run, folder):
     assert "missing.jsonl: cannot be read: No such file" in err
     assert err.splitlines()[-1] == "validate: 3 files: 1 valid, 2 unreadable"
     assert run(folder, folder / "missing.jsonl")[0] == 1  # what is invalid weighs more
+
+
+def test_a_file_that_goes_while_its_folder_is_walked_is_told(run, folder, monkeypatch):
+    listed = find._entries
+
+    def listed_before(path):
+        entries = listed(path)
+        (folder / "c.jsonl").unlink(missing_ok=True)
+        return entries
+
+    monkeypatch.setattr(find, "_entries", listed_before)
+    code, _, err = run(folder)
+    assert code == 1
+    assert f"compactctl: {folder}/c.jsonl: cannot be read: No such file" in err
+    assert "3 files" in err.splitlines()[-1]
 
 
 def test_a_pipe_in_a_folder_does_not_hold_it_up(run, folder):

@@ -55,6 +55,14 @@ def _size(path: str) -> int:
         return 0
 
 
+def _size_of(entry: os.DirEntry[str]) -> int:
+    """Give the size of a file that may have gone since its folder was listed."""
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
+
+
 def _folder(root: str, below: str, folder: str, avoid: Avoid) -> Iterator[Found]:
     """Find the transcripts in a folder and its folders, in the order of their names."""
     if avoid(folder):
@@ -69,8 +77,7 @@ def _folder(root: str, below: str, folder: str, avoid: Avoid) -> Iterator[Found]
         if entry.is_dir(follow_symlinks=False):
             yield from _folder(root, relative, entry.path, avoid)
         elif names.is_transcript(entry.name) and not _is_manifest(entry):
-            size = entry.stat(follow_symlinks=False).st_size
-            yield Found(os.path.normpath(entry.path), relative, size, root)
+            yield Found(os.path.normpath(entry.path), relative, _size_of(entry), root)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
