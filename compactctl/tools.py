@@ -71,6 +71,16 @@ def open_items(call: Block) -> list[str]:
     ]
 
 
+def results(messages: Sequence[Message]) -> list[Place]:
+    """Give the places of all results, in order."""
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.kind == "result"
+    ]
+
+
 def answered(messages: Sequence[Message]) -> dict[Place, str]:
     """Give for each result the name of the tool that it is from; ids may repeat."""
     return {

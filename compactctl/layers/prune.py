@@ -46,7 +46,7 @@ def prune(
     """Drop old turns; the first and the last request of the user and standing rules stay."""
     only_one(keep_turns, keep_messages, keep_tokens)
     if mode == "clear":
-        return clear(view, _positive("--keep-results", keep_results, 0), view.store)
+        return clear(view, _positive("--keep-results", keep_results, 0))
     messages = view.messages
     if mode == "snip":
         return _snip(view, head, max_messages, marker=not no_marker)
