@@ -135,6 +135,13 @@ def test_b19_the_order_inside_an_answer_stays():
     assert not mended(lines(*said), "messages").mends
 
 
+def test_thinking_that_is_to_go_is_told_beside_other_mends():
+    said = [user("a"), assistant(thinking(), call("1")), user("b")]
+    done = mend(lines(*said), "test", "messages", "drop")
+    assert sorted(each.rule for each in done.mends) == ["PAIR-01", "thinking"]
+    assert all(block.kind != "thinking" for m in done.after.messages for block in m.blocks)
+
+
 def test_b21_a_call_streamed_twice_is_there_once():
     said = [user("a"), assistant(call("1"), call("1")), user(result("1"))]
     assert shape(mended(lines(*said), "messages"))[1:] == [("a", "1"), ("u", "1")]
