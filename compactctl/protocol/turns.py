@@ -56,7 +56,7 @@ def last_results(messages: Sequence[Message], pairing: Pairing | None = None) ->
 
 
 def is_prompt(message: Message) -> bool:
-    """Say whether a user message holds anything but results."""
+    """Say whether a message holds anything but results."""
     return any(block.kind != "result" for block in message.blocks)
 
 
