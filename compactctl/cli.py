@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from compactctl.errors import CompactctlError
+    from compactctl.errors import CompactctlError, internal
 
     if arguments in (["--version"], ["-V"]):
         print(f"compactctl {__version__}", flush=True)  # noqa: T201 (what was asked for)
@@ -79,7 +79,7 @@ def _run(arguments: list[str]) -> int:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 (no traceback: its text may hold a transcript's)
-        return _complain(f"{_place_of(error)}; please report it", _BUG)
+        return _complain(f"{internal(error)}; please report it", _BUG)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -136,16 +136,6 @@ def _clean_up_when_terminated() -> None:
         sys.exit(_TERMINATED)
 
     signal.signal(signal.SIGTERM, leave)
-
-
-def _place_of(error: Exception) -> str:
-    """Say where a bug showed, without the words of the exception."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    assert place is not None  # it was raised
-    file = os.path.basename(place.tb_frame.f_code.co_filename)  # noqa: PTH119 (no need of pathlib)
-    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"
 
 
 def _complain(text: str, code: int) -> int:
