@@ -19,7 +19,7 @@ from compactctl.tokens import counter_for_one
 def stats(
     file: FileArgument = "-",
     json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False,
-    top: Annotated[int, typer.Option(min=0, help="Rows of each table.")] = 10,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10,
     format: FormatOption = None,  # noqa: A002 (the option's name)
     tokenizer: TokenizerOption = "o200k_base",
 ) -> None:
