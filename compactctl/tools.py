@@ -26,11 +26,6 @@ _EDITS = frozenset(
 _TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
 
 
-def modified_by(call: Block) -> list[str]:
-    """Give the paths that a call writes or edits."""
-    return [path for path, _ in _changes(call)]
-
-
 def keys_modified_by(call: Block) -> list[str]:
     """Give the keys of the files that a call writes or edits."""
     return [key for _, key in _changes(call)]
