@@ -158,11 +158,8 @@ def _usage(transcript: Transcript, counted: int) -> Usage | None:
     for entry in transcript.entries:
         if b"usage" not in entry.raw:
             continue
-        try:
-            record = jsonio.parse(entry.raw)
-        except jsonio.NotJsonError:
-            continue
-        found = usage_of(record) if isinstance(record, dict) else None
+        record = jsonio.object_or_none(entry.raw)
+        found = None if record is None else usage_of(record)
         if found is not None:
             sizes[found[0]] = found[1]
     if not sizes:
