@@ -12,8 +12,8 @@ from builders import assistant, call, exchange, ids, load, result, text, texts, 
 from compactctl import findings, placeholders
 from compactctl.mending import mend
 from compactctl.model import Message
+from compactctl.placeholders import MISSING_START
 from compactctl.repair_chain import GAP
-from compactctl.repair_content import MISSING_START
 from compactctl.repair_lines import UNREADABLE
 
 FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
