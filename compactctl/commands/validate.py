@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from compactctl import files, findings, jsonio, report, transcript
-from compactctl.commands.common import DRY_RUN, Clock, check_outputs, hold
+from compactctl.commands.common import Clock, check_outputs, hold
 from compactctl.commands.options import (
     FormatOption,
     OutputOption,
@@ -19,6 +19,7 @@ from compactctl.commands.options import (
     ReportOption,
     TokenizerOption,
 )
+from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
 from compactctl.protocol.rule import PROFILES
 from compactctl.tokens import count_view, counter_for_one
