@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from compactctl import jsonio
+from compactctl.formats.values import string
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT
 from compactctl.tokens.images import image_from_data_uri
@@ -105,16 +106,6 @@ def free_text(block: Block) -> Any:
 def spell(value: Any) -> str:
     """Write a value as JSON text."""
     return jsonio.dump(value).decode()
-
-
-def string(value: Any) -> str:
-    """Give a string, or "" for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def identifier(value: Any) -> str | None:
-    """Give a string, or None when it is none: the rules report an id that is missing."""
-    return value if isinstance(value, str) else None
 
 
 def failed(text: str) -> bool:
