@@ -23,7 +23,7 @@ RESPONSES = frozenset({"input_text", "output_text", "input_image"})
 """Parts that only the Responses API calls so."""
 _STATUS = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines)[^\n]*\n)*"
-    r"(?:Process exited with code|Exit code:)[ ]*(-?\d+)"
+    r"(?:Process exited with code|Exit code:)[ ]*(-?[0-9]+)"
 )
 """The header that Codex puts before the output of a command, up to the exit status."""
 _TELLING = re.compile(r'"(?:error|is_error|exit_code)"')
@@ -118,7 +118,7 @@ def failed(text: str) -> bool:
         given = load(text) if _TELLING.search(text) else {}
         return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
     found = _STATUS.match(text)
-    return text == NO_RESULT or (found is not None and int(found[1]) != 0)
+    return text == NO_RESULT or (found is not None and found[1].strip("-0") != "")
 
 
 def load(text: str) -> dict[str, Any]:

@@ -170,6 +170,8 @@ def test_what_the_harness_wrote_is_no_request():
         ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess running with session ID 7\n", False),
         ("Exit code: 0\nOutput:\nExit code: 1", False),
         ("Exit code: -1\nOutput:\n", True),
+        (f"Exit code: {'0' * 5000}\nOutput:\n", False),
+        (f"Exit code: {'9' * 5000}\nOutput:\n", True),
         ("the log says\nExit code: 1", False),
         ('{"output":"x","metadata":{"exit_code":0}}', False),
         ('{"output":"x","metadata":{"exit_code":1}}', True),
