@@ -215,7 +215,6 @@ def test_a_count_of_what_is_not_listed_that_is_none_is_an_item_like_any_other(ma
     previous = summaries.write({"Goal": [item, *(f"{n}: {WORDS}" for n in range(90))]})
     made = digest([user("go on"), assistant(WORDS)], previous, lambda words: len(words) < 3000)
     assert "earlier not listed" in made
-    assert many not in made or many == ","
 
 
 @pytest.mark.parametrize("options", [{"keep_messages": 0}, {"max_summary_tokens": SMALLEST - 1}])
