@@ -155,13 +155,14 @@ def _usage(transcript: Transcript, counted: int) -> Usage | None:
     if usage_of is None:
         return None
     sizes: dict[Any, int] = {}
-    for entry in transcript.entries:
+    for index, entry in enumerate(transcript.entries):
         if b"usage" not in entry.raw:
             continue
         record = jsonio.object_or_none(entry.raw)
         found = None if record is None else usage_of(record)
         if found is not None:
-            sizes[found[0]] = found[1]
+            name, size = found
+            sizes[name if isinstance(name, str | int | None) else (index,)] = size
     if not sizes:
         return None
     recorded = list(sizes.values())

@@ -24,6 +24,7 @@ _EDITS = frozenset(
     search_replace insert delete_file""".split()
 )
 _TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
+_CLOSED = ("completed", "done", "cancelled")  # no set: what is looked up may be anything
 
 
 def keys_modified_by(call: Block) -> list[str]:
@@ -62,7 +63,7 @@ def open_items(call: Block) -> list[str]:
     return [
         str(item.get("content") or item.get("step") or item.get("description") or "")
         for item in (items if isinstance(items, list) else [])
-        if isinstance(item, dict) and item.get("status") not in {"completed", "done", "cancelled"}
+        if isinstance(item, dict) and item.get("status") not in _CLOSED
     ]
 
 

@@ -132,6 +132,11 @@ def usage(*sizes):
     return stats(load(recorded(*sizes), "claude-code"), COUNTER).usage
 
 
+def test_usage_of_messages_whose_ids_are_no_names_is_counted_line_by_line():
+    found = usage(({"x": 1}, 1000), (["y"], 2000))
+    assert (found.calls, found.first, found.last) == (2, 1000, 2000)
+
+
 def test_the_recorded_usage_stands_beside_the_count():
     found = usage(("m1", 1000), ("m2", 2000))
     assert (found.calls, found.first, found.last) == (2, 1000, 2000)

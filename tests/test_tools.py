@@ -172,3 +172,10 @@ def test_files_read_through_a_shell_are_named_too():
 def test_each_result_is_of_the_tool_that_it_answers():
     messages = [*exchange("a", "x", tool="One"), assistant(call("a", "Two")), user(result("a"))]
     assert list(answered(messages).values()) == ["One", "Two"]
+
+
+@pytest.mark.parametrize("status", ["pending", None, 5, {"x": 1}, ["done"]])
+def test_an_item_is_open_unless_its_status_says_that_it_is_not(status):
+    made = call("c", "TodoWrite", todos=[{"content": "a", "status": status}])
+    assert tools.open_items(made) == ["a"]
+    assert tools.open_items(call("c", "TodoWrite", todos=[{"status": "done"}])) == []

@@ -15,7 +15,7 @@ Side = Literal["system", "user", "assistant", "result"]
 TOOLS = -1
 """The ``at`` of the piece that stands for the tools that a tool search found."""
 
-_MESSAGES = frozenset({"message", "agent_message"})
+_MESSAGES = ("message", "agent_message")  # no set: what is looked up may be anything
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 _SIDES: dict[str, Side] = {

@@ -271,6 +271,13 @@ def test_a_summary_that_only_the_provider_can_read_is_kept_by_every_layer():
         assert any(b.name == "compaction" for m in result.messages for b in m.blocks)
 
 
+def test_what_a_compaction_keeps_may_be_anything():
+    odd = [{"payload": each} for each in (5, None, {"type": {"x": 1}}, {"type": ["message"]})]
+    transcript = read(compacted(*odd, *HISTORY), said("assistant", "so"))
+    expected = read(compacted(*HISTORY), said("assistant", "so"))
+    assert texts(transcript.messages) == texts(expected.messages)
+
+
 def test_a_rollback_drops_the_last_prompts_with_what_follows():
     back = line("event_msg", {"type": "thread_rolled_back", "num_turns": 2})
     turns = [said("user", "1"), said("assistant", "a"), said("user", "2"), said("assistant", "b")]
