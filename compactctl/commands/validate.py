@@ -103,18 +103,18 @@ def validate(
         files.write_standard(table.as_json() if json else [table.as_text().encode()])
         return
     options = _Options(
-        profile,
-        sendable,
-        strict,
-        only_check,
-        json,
-        output,
-        format,
-        tokenizer,
-        report,
-        quiet,
-        verbose,
-        many,
+        profile=profile,
+        sendable=sendable,
+        strict=strict,
+        only_check=only_check,
+        json=json,
+        output=output,
+        format=format,
+        tokenizer=tokenizer,
+        report=report,
+        quiet=quiet,
+        verbose=verbose,
+        many=many,
     )
     code = _all(given, options) if many else _one(given[0], options, Counter())
     if code:
