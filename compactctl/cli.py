@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from compactctl._version import __version__
 
@@ -99,7 +99,7 @@ def _dispatch(arguments: list[str]) -> int:
         else:
             context = command.make_context("compactctl", arguments)
         with context:
-            command.invoke(context)
+            _invoke(command, context)
     except typer.Exit as leave:
         return leave.exit_code
     except refused as error:
@@ -107,6 +107,19 @@ def _dispatch(arguments: list[str]) -> int:
         known = f"{name} --help" if name in NAMES else "--help"
         return _complain(f"{said or 'no command'} (see `compactctl {known}`)", _USAGE)
     return 0
+
+
+def _invoke(command: Any, context: Any) -> None:
+    """Run a command; what the system refused it is no standard output that cannot be written."""
+    from compactctl.errors import InputError
+
+    try:
+        command.invoke(context)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        file = error.filename if isinstance(error.filename, str) else None
+        raise InputError(error.strerror or type(error).__name__, file=file) from None
 
 
 def _app(names: Sequence[str]) -> typer.Typer:
