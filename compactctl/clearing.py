@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from compactctl import pins, placeholders
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks, result_text
 from compactctl.protocol.pairs import Place, open_loop
-from compactctl.tools import answered
+from compactctl.tools import answered, results
 
 SHORTEST = 120
 """Characters up to which a result is left alone: a placeholder would not be shorter."""
@@ -18,30 +18,25 @@ SHORTEST = 120
 _ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
 
-def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
+def clear(view: View, keep: int) -> Change:
     """Clear all results but the newest ``keep`` and those that the model has not seen yet.
 
-    ``store`` takes the text away first and gives its pointer; images no store takes, so they are
-    named in the placeholder. Without a store, what no tool can give
-    again stays: answers of the user and results of memories.
+    The view's store takes the text away first and gives its pointer; images no store takes, so
+    they are named in the placeholder. Without a store, what no tool can give again stays: answers
+    of the user and results of memories.
     """
     messages = view.messages
     end = open_loop(messages)
     pinned = pins.rules(messages)
-    results = [
-        Place(position, at)
-        for position, message in enumerate(messages)
-        for at, block in enumerate(message.blocks)
-        if block.kind == "result"
-    ]
-    old = set(results[: max(0, len(results) - keep)]) - pinned
+    found = results(messages)
+    old = set(found[: max(0, len(found) - keep)]) - pinned
     old -= pins.sources(messages, lambda place: place not in old or place.message >= end)
     names = answered(messages)
     actions: list[Action] = []
     cleared: list[Message] = []
     for position, message in enumerate(messages):
         blocks = [
-            _cleared(view, block, names.get(Place(position, at), ""), store, actions)
+            _cleared(view, block, names.get(Place(position, at), ""), actions)
             if position < end and Place(position, at) in old
             else block
             for at, block in enumerate(message.blocks)
@@ -50,10 +45,8 @@ def clear(view: View, keep: int, store: Callable[[str], str] | None) -> Change:
     return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
 
 
-def _cleared(
-    view: View, result: Block, tool: str, store: Callable[[str], str] | None, actions: list[Action]
-) -> Block:
-    text = result_text(result)
+def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Block:
+    text, store = result_text(result), view.store
     if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
     before = view.count(result)

@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from compactctl._version import __version__
 
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from compactctl.errors import CompactctlError
+    from compactctl.errors import CompactctlError, internal
 
     if arguments in (["--version"], ["-V"]):
         print(f"compactctl {__version__}", flush=True)  # noqa: T201 (what was asked for)
@@ -79,7 +79,7 @@ def _run(arguments: list[str]) -> int:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 (no traceback: its text may hold a transcript's)
-        return _complain(f"{_place_of(error)}; please report it", _BUG)
+        return _complain(f"{internal(error)}; please report it", _BUG)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -99,7 +99,7 @@ def _dispatch(arguments: list[str]) -> int:
         else:
             context = command.make_context("compactctl", arguments)
         with context:
-            command.invoke(context)
+            _invoke(command, context)
     except typer.Exit as leave:
         return leave.exit_code
     except refused as error:
@@ -107,6 +107,19 @@ def _dispatch(arguments: list[str]) -> int:
         known = f"{name} --help" if name in NAMES else "--help"
         return _complain(f"{said or 'no command'} (see `compactctl {known}`)", _USAGE)
     return 0
+
+
+def _invoke(command: Any, context: Any) -> None:
+    """Run a command; what the system refused it is no standard output that cannot be written."""
+    from compactctl.errors import InputError
+
+    try:
+        command.invoke(context)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        file = error.filename if isinstance(error.filename, str) else None
+        raise InputError(error.strerror or type(error).__name__, file=file) from None
 
 
 def _app(names: Sequence[str]) -> typer.Typer:
@@ -136,16 +149,6 @@ def _clean_up_when_terminated() -> None:
         sys.exit(_TERMINATED)
 
     signal.signal(signal.SIGTERM, leave)
-
-
-def _place_of(error: Exception) -> str:
-    """Say where a bug showed, without the words of the exception."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    assert place is not None  # it was raised
-    file = os.path.basename(place.tb_frame.f_code.co_filename)  # noqa: PTH119 (no need of pathlib)
-    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"
 
 
 def _complain(text: str, code: int) -> int:

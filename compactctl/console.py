@@ -8,6 +8,9 @@ from typing import TextIO
 
 from compactctl.durable.escape import escape_terminal
 
+DRY_RUN = "nothing written (a dry run); -o FILE writes it, -o - prints it"
+"""What is said when there was no place to write to."""
+
 
 def say(text: str) -> None:
     """Write one line to standard error, in UTF-8 whatever the locale.

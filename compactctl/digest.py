@@ -19,7 +19,7 @@ _RULE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_LEFT_OUT = re.compile(r"\(([\d,]+) earlier not listed\)")
+_LEFT_OUT = re.compile(rf"\(({placeholders.NUMBER}) earlier not listed\)")
 
 FAILURES = 5
 """Failed calls that the summary names, the latest."""
@@ -187,4 +187,4 @@ def _fewer(items: list[str]) -> list[str]:
 def _parted(items: list[str]) -> tuple[int, list[str]]:
     """Part items from the count of those not listed, which may stand in front."""
     found = _LEFT_OUT.fullmatch(items[0]) if items else None
-    return (int(found[1].replace(",", "")), items[1:]) if found else (0, items)
+    return (placeholders.read_number(found[1]), items[1:]) if found else (0, items)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class CompactctlError(Exception):
     """One sentence saying what is wrong and what to do; becomes one line on standard error.
@@ -46,3 +48,13 @@ class HardLimitError(CompactctlError):
     """All layers ran and the view is still at or above the hard limit."""
 
     exit_code = 4
+
+
+def internal(error: BaseException) -> str:
+    """Say where a bug showed, without the words of the exception: they may hold a transcript's."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    assert place is not None  # it was raised
+    file = os.path.basename(place.tb_frame.f_code.co_filename)  # noqa: PTH119 (no need of pathlib)
+    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl import formats, structure
+from compactctl.layer import number
 from compactctl.protocol import hollow
 from compactctl.protocol.check import binds, problems
 from compactctl.protocol.rule import SENDABLE, Severity
@@ -134,7 +135,7 @@ def total(valid: int, invalid: int, unreadable: int, seen: Counter[str]) -> str:
     """Give the line for people about many files; ``seen`` counts findings by severity."""
     parts = ((valid, "valid"), (invalid, "invalid"), (unreadable, "unreadable"))
     said = ", ".join(f"{many:,} {what}" for many, what in parts if many)
-    return f"validate: {valid + invalid + unreadable:,} files: {said}{_counted(seen)}"
+    return f"validate: {number(valid + invalid + unreadable, 'file')}: {said}{_counted(seen)}"
 
 
 def _counted(seen: Counter[str]) -> str:

@@ -125,7 +125,7 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
         if pieces is not None:
             return repair_tally.of_entries(pieces, now, old)
     messages = repair.mend(now, actions)
-    if mode == "drop" and not actions:
+    if mode == "drop":
         thoughts = [b for m in now.messages for b in m.blocks if b.kind == "thinking"]
         actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:

@@ -28,19 +28,22 @@ MISSING_START = f"{CUT}what came before is missing]"
 GAP = f"{CUT}a gap: the entry that came before is not in the file]"
 """What repair says where something is missing, in messages of its own."""
 
+NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,9}"
+"""A number as it is written here; of more digits it is none of ours, and Python may refuse it."""
+
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
-    r"\n?\[compactctl: [\d,]+ of ([\d,]+) tokens cut \(([0-9a-f]{8})\)"
+    rf"\n?\[compactctl: {NUMBER} of ({NUMBER}) tokens cut \(([0-9a-f]{{8}})\)"
     rf"(?:, whole in ({_POINTER}))?\]\n?"
 )
 _CLEARED = re.compile(
-    rf"\[compactctl: tool result of [\d,]+ tokens cleared(?:, (?:whole|text) in {_POINTER})?"
+    rf"\[compactctl: tool result of {NUMBER} tokens cleared(?:, (?:whole|text) in {_POINTER})?"
     r"(?:, removed with it: .+)?\]",
     re.DOTALL,
 )
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
-    rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and [\d,]+ more)? (?:was|were) read again"
+    rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and {NUMBER} more)? (?:was|were) read again"
     r"(?: by (.+))?, see there\]"
 )
 _NAMED = 10
@@ -49,9 +52,9 @@ _CANDIDATES = 16
 """Look-alikes of a note that are checked in one text, each at the cost of a hash of it."""
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
 _ITEM = rf"(?:{_QUOTED}|{_NAME})"
-_LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and [\d,]+ more)?|and [\d,]+ more)"
+_LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and {NUMBER} more)?|and {NUMBER} more)"
 _PRUNED = re.compile(
-    r"\[compactctl: ([\d,]+) earlier messages? removed \([0-9a-f]{8}\)\."
+    rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
     rf"(?: Files read: ({_LIST})\.)?"
     rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*))?\]",
     re.DOTALL,
@@ -60,7 +63,7 @@ _LONGEST = 10_000
 """Characters; a text beyond is none of ours, and matching it would only take time."""
 _PLAIN = re.compile(_NAME)
 _ITEMS = re.compile(_ITEM)
-_MORE = re.compile(r"(?:^|, )and ([\d,]+) more$")
+_MORE = re.compile(rf"(?:^|, )and ({NUMBER}) more$")
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -87,7 +90,7 @@ def read_cut(text: str) -> Cut | None:
         return None
     for found in itertools.islice(_CUT.finditer(text), _CANDIDATES):
         head, tail = text[: found.start()], text[found.end() :]
-        original = _int(found[1])
+        original = read_number(found[1])
         if found[2] == _digest(head, tail, original, found[3]):
             return Cut(head, tail, original, found[3])
     return None
@@ -221,7 +224,7 @@ def read_pruned(text: str) -> Pruned | None:
     except ValueError:  # quoted as we do not
         return None
     pointers = tuple(found[4].split(", ")) if found[4] else ()
-    what = Pruned(_int(found[1]), read, modified, more_read, more_modified, pointers)
+    what = Pruned(read_number(found[1]), read, modified, more_read, more_modified, pointers)
     return what if pruned(what) == text else None
 
 
@@ -249,8 +252,9 @@ def _unlist(text: str | None) -> tuple[list[str], int]:
     rest = _MORE.search(text)
     items = _ITEMS.findall(text[: rest.start()] if rest else text)
     paths = [json.loads(i) if i.startswith('"') else i for i in items]
-    return paths, _int(rest[1]) if rest else 0
+    return paths, read_number(rest[1]) if rest else 0
 
 
-def _int(text: str) -> int:
+def read_number(text: str) -> int:
+    """Read what :data:`NUMBER` matches."""
     return int(text.replace(",", ""))

@@ -16,7 +16,9 @@ from compactctl.read_tools import END, Read, read_of
 __all__ = ["Read", "ReadTool", "named_read_tools", "reads_of"]
 
 _MANY = ("paths", "files", "file_paths")
-_LINES = re.compile(r"(\d+)(?:,(\d+))?p")
+_COUNT = r"[0-9]{1,18}"
+"""A number of lines that there may be; Python may refuse to read a longer one."""
+_LINES = re.compile(rf"({_COUNT})(?:,({_COUNT}))?p")
 _READER = re.compile(r"\b(?:cat|nl|sed|head)\b")
 _SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
 _COMPLAINT = re.compile(r"\s*(?:cat|sed|head|nl|bash|sh|zsh): ")
@@ -117,9 +119,9 @@ def _plain_read(words: list[str]) -> tuple[list[str], int, int] | None:
         case ["sed", "-n", span, *names] if len(names) == 1 and (found := _LINES.fullmatch(span)):
             # Of several files sed counts the lines through; it shows one line at least.
             lines = (int(found[1]), max(int(found[1]), int(found[2] or 0)) + 1)
-        case ["head", "-n", count, *names] if count.isdecimal():
+        case ["head", "-n", count, *names] if re.fullmatch(_COUNT, count):
             lines = (1, int(count) + 1)
-        case ["head", flag, *names] if re.fullmatch(r"-\d+", flag):
+        case ["head", flag, *names] if re.fullmatch(f"-{_COUNT}", flag):
             lines = (1, int(flag[1:]) + 1)
         case ["head", *names]:
             lines = (1, 11)

@@ -13,6 +13,7 @@ from compactctl.lines import Entry
 from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
 from compactctl.protocol.parents import Chains
+from compactctl.protocol.tags import Tags
 from compactctl.repair_lines import gone, line_end
 from compactctl.repair_walk import Walk
 
@@ -42,7 +43,7 @@ def _broken(transcript: Transcript) -> int | None:
     lines = {f.line for f in structure.find(transcript) if f.rule in _BREAKS and f.raised}
     if not lines:
         return None
-    tags = structure.Tags(transcript)
+    tags = Tags(transcript)
     for index in sorted(Chains(tags.ids, tags.parents).broken):
         if transcript.entries[index].line in lines:
             return index
@@ -56,7 +57,7 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """
     if transcript.format.LINK is None:
         return None
-    tags = structure.Tags(transcript)
+    tags = Tags(transcript)
     now: dict[str, str] = {}
     seen: set[bytes] = set()
     pieces: Pieces = []

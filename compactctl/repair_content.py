@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from compactctl.protocol.pairs import Place
     from compactctl.repair_case import Case
 
-MISSING_START = placeholders.MISSING_START
 IMAGES = tuple(f"IMG-0{number}" for number in range(1, 7))
 
 
@@ -104,7 +103,7 @@ def open_with_user(case: Case) -> list[Message]:
     first = next(at for at, message in enumerate(case.messages) if message.role != "system")
     blocks = case.messages[first].blocks
     case.actions.append(Action("ORDER-01", blocks[0].entry if blocks else MADE))
-    opening = Message("user", (Block("text", MISSING_START, meta=True),))
+    opening = Message("user", (Block("text", placeholders.MISSING_START, meta=True),))
     return [*case.messages[:first], opening, *case.messages[first:]]
 
 

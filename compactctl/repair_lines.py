@@ -73,8 +73,7 @@ def _record(text: str, value: Any) -> bytes:
 def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
     profile = transcript.format.PROFILE
-    rules = [*hollow.RULES]
-    bound = {rule.id for rule in rules if profile in rule.profiles}
+    bound = {rule.id for rule in hollow.RULES if profile in rule.profiles}
     faults = {f.line: f for f in hollow.find(transcript) if f.rule in bound}
     chunks = [entry.raw for entry in transcript.entries]
     for index, entry in enumerate(transcript.entries):

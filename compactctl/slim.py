@@ -58,11 +58,10 @@ def _changed(transcript: Transcript) -> dict[int, bytes | None]:
     for index, entry in enumerate(transcript.entries):
         if not any(key in entry.raw for key in module.SLIM_KEYS):
             continue
-        try:
-            record = jsonio.parse(entry.raw)
-        except jsonio.NotJsonError:
+        record = jsonio.object_or_none(entry.raw)
+        if record is None:
             continue
-        left = module.slim(record) if isinstance(record, dict) else record
+        left = module.slim(record)
         if left is None and index not in view:
             changed[index] = None
         elif left is not None and left is not record:

@@ -15,7 +15,7 @@ from compactctl.tokens import Counter, count_block, count_view
 from compactctl.transcript import Transcript
 
 LARGEST = 10
-"""Results that are listed by size."""
+"""Results that are listed by size, unless more are asked for."""
 
 
 class Share(msgspec.Struct):
@@ -66,8 +66,11 @@ class Stats(msgspec.Struct, frozen=True):
     usage: Usage | None
 
 
-def stats(transcript: Transcript, counter: Counter) -> Stats:
-    """Measure a transcript; ``tools`` and ``files`` count results, not calls."""
+def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stats:
+    """Measure a transcript; ``tools`` and ``files`` count results, not calls.
+
+    ``most`` is how many of the largest results are listed.
+    """
     total = count_view(counter, transcript.messages)  # first, for it loads but one engine
     roles: dict[str, Share] = {}
     kinds: dict[str, Share] = {}
@@ -76,7 +79,7 @@ def stats(transcript: Transcript, counter: Counter) -> Stats:
             tokens = count_block(counter, block)
             roles.setdefault(message.role, Share()).add(tokens)
             kinds.setdefault(block.kind, Share()).add(tokens)
-    by_tool, by_file, largest = _results(transcript, counter)
+    by_tool, by_file, largest = _results(transcript, counter, most)
     superseded, stale = _reads(transcript.messages, counter)
     return Stats(
         total,
@@ -93,7 +96,7 @@ def stats(transcript: Transcript, counter: Counter) -> Stats:
 
 
 def _results(
-    transcript: Transcript, counter: Counter
+    transcript: Transcript, counter: Counter, most: int
 ) -> tuple[dict[str, Share], dict[str, Share], list[Large]]:
     by_tool: dict[str, Share] = {}
     by_file: dict[str, Share] = {}
@@ -107,7 +110,7 @@ def _results(
         if reads:  # the result of a call that read several files is theirs in common
             by_file.setdefault(", ".join(read.path for read in reads), Share()).add(tokens)
     largest.sort(key=lambda large: -large.tokens)
-    return _sorted(by_tool), _sorted(by_file), largest[:LARGEST]
+    return _sorted(by_tool), _sorted(by_file), largest[:most]
 
 
 def _sorted(shares: dict[str, Share]) -> dict[str, Share]:
@@ -152,16 +155,14 @@ def _usage(transcript: Transcript, counted: int) -> Usage | None:
     if usage_of is None:
         return None
     sizes: dict[Any, int] = {}
-    for entry in transcript.entries:
+    for index, entry in enumerate(transcript.entries):
         if b"usage" not in entry.raw:
             continue
-        try:
-            record = jsonio.parse(entry.raw)
-        except jsonio.NotJsonError:
-            continue
-        found = usage_of(record) if isinstance(record, dict) else None
+        record = jsonio.object_or_none(entry.raw)
+        found = None if record is None else usage_of(record)
         if found is not None:
-            sizes[found[0]] = found[1]
+            name, size = found
+            sizes[name if isinstance(name, str | int | None) else (index,)] = size
     if not sizes:
         return None
     recorded = list(sizes.values())

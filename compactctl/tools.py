@@ -24,11 +24,7 @@ _EDITS = frozenset(
     search_replace insert delete_file""".split()
 )
 _TODOS = frozenset({"todowrite", "update_plan", "todo_write", "write_todos"})
-
-
-def modified_by(call: Block) -> list[str]:
-    """Give the paths that a call writes or edits."""
-    return [path for path, _ in _changes(call)]
+_CLOSED = ("completed", "done", "cancelled")  # no set: what is looked up may be anything
 
 
 def keys_modified_by(call: Block) -> list[str]:
@@ -67,7 +63,17 @@ def open_items(call: Block) -> list[str]:
     return [
         str(item.get("content") or item.get("step") or item.get("description") or "")
         for item in (items if isinstance(items, list) else [])
-        if isinstance(item, dict) and item.get("status") not in {"completed", "done", "cancelled"}
+        if isinstance(item, dict) and item.get("status") not in _CLOSED
+    ]
+
+
+def results(messages: Sequence[Message]) -> list[Place]:
+    """Give the places of all results, in order."""
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.kind == "result"
     ]
 
 

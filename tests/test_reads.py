@@ -50,6 +50,9 @@ def test_a_plain_read_is_known(command, expected):
 @pytest.mark.parametrize(
     "command",
     [
+        f"sed -n 1,{'9' * 5000}p a.py",
+        f"head -n {'9' * 5000} a.py",
+        f"head -{'9' * 5000} a.py",
         "cat a.py | grep x",
         "cat a.py | sed -n 5,9p",
         "cat *.py",

@@ -70,6 +70,7 @@ def test_the_largest_results_name_their_lines():
     talk = [user("Go."), *(m for n in range(15) for m in exchange(f"c{n}", "x " * (n + 1)))]
     found = measured(talk)
     assert len(found.largest) == LARGEST
+    assert len(stats(load(lines(*talk), "messages"), COUNTER, 12).largest) == 12
     first = found.largest[0]
     assert (first.call_id, first.tool, first.line) == ("c14", "Bash", 31)
 
@@ -131,6 +132,11 @@ def usage(*sizes):
     return stats(load(recorded(*sizes), "claude-code"), COUNTER).usage
 
 
+def test_usage_of_messages_whose_ids_are_no_names_is_counted_line_by_line():
+    found = usage(({"x": 1}, 1000), (["y"], 2000))
+    assert (found.calls, found.first, found.last) == (2, 1000, 2000)
+
+
 def test_the_recorded_usage_stands_beside_the_count():
     found = usage(("m1", 1000), ("m2", 2000))
     assert (found.calls, found.first, found.last) == (2, 1000, 2000)
@@ -178,6 +184,14 @@ def test_the_table_names_every_part(told):
     assert "reads shown again later (1)" in text
     assert "reads of files changed later (1)" in text
     assert "[chars]" in text
+
+
+def test_more_of_the_largest_results_than_ten_can_be_asked_for(capfdbinary, tmp_path):
+    talk = [user("Go."), *(m for n in range(15) for m in exchange(f"c{n}", "x " * (n + 1)))]
+    file = tmp_path / "many.jsonl"
+    file.write_bytes(b"".join(lines(*talk)))
+    assert cli.run(["stats", "--tokenizer", "chars", str(file), "--top", "12"]) == 0
+    assert capfdbinary.readouterr().out.count(b"  line ") == 12
 
 
 def test_rows_beyond_the_top_are_summed_up(told):

@@ -7,7 +7,7 @@ from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl import tools
 from compactctl.read_tools import END, read_of
-from compactctl.tools import answered, files, modified_by
+from compactctl.tools import answered, files, keys_modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
@@ -81,7 +81,7 @@ def test_how_far_a_read_is_known_to_show(answer, stop, sure):
     ],
 )
 def test_what_a_call_changes(made, paths):
-    assert modified_by(made) == paths
+    assert keys_modified_by(made) == paths
 
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
@@ -102,7 +102,7 @@ HEREDOC = f"apply_patch <<'EOF'\n{PATCH}EOF"
 @pytest.mark.parametrize("more", [{}, {"workdir": "/w"}, {"justification": "to mend it"}])
 def test_a_patch_in_a_command_changes_its_files(command, more):
     made = call("c", "shell", **more, command=command)
-    assert modified_by(made) == ["a.py"]
+    assert keys_modified_by(made) == ["/w/a.py" if "workdir" in more else "a.py"]
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,18 @@ def test_a_patch_in_a_command_changes_its_files(command, more):
     ],
 )
 def test_a_command_that_only_carries_a_patch_changes_nothing(command):
-    assert modified_by(call("c", "shell", command=command)) == []
+    assert keys_modified_by(call("c", "shell", command=command)) == []
 
 
 def test_an_edit_whose_text_holds_a_patch_changes_its_own_file():
-    assert modified_by(call("c", "Write", file_path="/w/doc.md", content=PATCH)) == ["/w/doc.md"]
+    assert keys_modified_by(call("c", "Write", file_path="/w/doc.md", content=PATCH)) == [
+        "/w/doc.md"
+    ]
 
 
 def test_a_moved_file_changes_under_both_names():
     words = PATCH.replace("@@", "*** Move to: b.py\n@@")
-    assert modified_by(call("c", "apply_patch", input=words)) == ["a.py", "b.py"]
+    assert keys_modified_by(call("c", "apply_patch", input=words)) == ["a.py", "b.py"]
 
 
 @pytest.mark.parametrize(
@@ -170,3 +172,10 @@ def test_files_read_through_a_shell_are_named_too():
 def test_each_result_is_of_the_tool_that_it_answers():
     messages = [*exchange("a", "x", tool="One"), assistant(call("a", "Two")), user(result("a"))]
     assert list(answered(messages).values()) == ["One", "Two"]
+
+
+@pytest.mark.parametrize("status", ["pending", None, 5, {"x": 1}, ["done"]])
+def test_an_item_is_open_unless_its_status_says_that_it_is_not(status):
+    made = call("c", "TodoWrite", todos=[{"content": "a", "status": status}])
+    assert tools.open_items(made) == ["a"]
+    assert tools.open_items(call("c", "TodoWrite", todos=[{"status": "done"}])) == []

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
 
-GROUP = True
-"""Whether several small files should make one task: here a task costs 2 ms."""
-
 _RETRIES = 2
 _AHEAD = 2
 """Tasks for each thread of the cluster, so that none waits for the driver."""

@@ -21,12 +21,8 @@ from compactctl.tokens import load_counter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.bulk.cluster import Cluster
     from compactctl.bulk.job import Job
-    from compactctl.bulk.pool import Pool
     from compactctl.bulk.settings import Settings
-
-    Engine = Pool | Cluster
 
 _SOME_FAILED = 6
 _TEMPORARY = re.compile(r"\..+\.jsonl(\.gz|\.zst)?\.[0-9a-f]{8}")

@@ -48,17 +48,9 @@ def find(name: str, avoid: Avoid) -> Iterator[Found]:
         yield Found(name, os.path.basename(name), _size(name))
 
 
-def _size(path: str) -> int:
+def _size(path: str, *, follow: bool = True) -> int:
     try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def _size_of(entry: os.DirEntry[str]) -> int:
-    """Give the size of a file that may have gone since its folder was listed."""
-    try:
-        return entry.stat(follow_symlinks=False).st_size
+        return os.stat(path, follow_symlinks=follow).st_size
     except OSError:
         return 0
 
@@ -77,7 +69,8 @@ def _folder(root: str, below: str, folder: str, avoid: Avoid) -> Iterator[Found]
         if entry.is_dir(follow_symlinks=False):
             yield from _folder(root, relative, entry.path, avoid)
         elif names.is_transcript(entry.name) and not _is_manifest(entry):
-            yield Found(os.path.normpath(entry.path), relative, _size_of(entry), root)
+            size = _size(entry.path, follow=False)
+            yield Found(os.path.normpath(entry.path), relative, size, root)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -128,7 +128,10 @@ def refuse_report(report: str | None, jobs: Iterable[Job]) -> None:
 
 
 def batches(jobs: Iterable[Job], *, group: bool) -> Iterator[list[Job]]:
-    """Put jobs into tasks: one each, or for a cluster as many as are worth the trip."""
+    """Put jobs into tasks: one each, or for a cluster as many as are worth the trip.
+
+    In the local pool a task costs a tenth of a millisecond, on a cluster two.
+    """
     batch: list[Job] = []
     for job in jobs:
         batch.append(job)

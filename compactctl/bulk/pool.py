@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
 
-GROUP = False
-"""Whether several small files should make one task: here a task costs a tenth of a ms."""
-
 PRELOAD = "COMPACTCTL_BULK_PRELOAD"
 """Tells ``preload``, in the process that workers are forked from, which tokenizer they need, and
 how many bytes there are for each of them."""

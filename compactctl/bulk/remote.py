@@ -9,7 +9,6 @@ import importlib
 import threading
 from typing import Any
 
-from compactctl.bulk.store import Source
 from compactctl.errors import CompactctlError, InputError, UsageError
 
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
@@ -59,14 +58,17 @@ def stamp(url: str) -> Any:
     return (info.get("size"), *(str(info.get(key)) for key in _STATE))
 
 
-def read(url: str) -> Source:
-    """Read an object. Who works on it asks for its stamp again before anything is published."""
+def read(url: str) -> tuple[bytes, Any]:
+    """Give the bytes and the stamp of an object.
+
+    Who works on it asks for its stamp again before anything is published.
+    """
     system, path = open_system(url)
     before = stamp(url)
     if before is None:
         raise InputError("cannot be read: No such file or directory")
     try:
-        return Source(system.cat_file(path), before)
+        return system.cat_file(path), before
     except Exception as error:
         raise trouble("read", error) from None
 

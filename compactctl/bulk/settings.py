@@ -22,7 +22,7 @@ Work: TypeAlias = "Callable[[Transcript, Counter], Result]"
 """Compacts one transcript. Workers get it by its name, so it is no lambda."""
 
 _LEAST = 1 << 30
-"""Bytes of address space: a worker with both tokenizers loaded reserves half of it."""
+"""Bytes of address space: a worker with two tokenizers loaded reserves half of it."""
 
 
 class Recipe(msgspec.Struct, frozen=True):

@@ -59,8 +59,7 @@ def read(path: str, root: str | None = None) -> Source:
 
     """
     if names.is_url(path):
-        source: Source = _remote().read(path)
-        return source
+        return Source(*_remote().read(path))
     try:
         with _open(path, root) as file:
             before = os.fstat(file.fileno())

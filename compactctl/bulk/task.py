@@ -18,7 +18,7 @@ from compactctl.atomic import back_up
 from compactctl.bulk import archive, limits, packing, store
 from compactctl.bulk.job import Job, Outcome
 from compactctl.bulk.manifest import Line
-from compactctl.errors import CompactctlError, InputError, UsageError
+from compactctl.errors import CompactctlError, InputError, UsageError, internal
 from compactctl.tokens import count_view, load_counter
 from compactctl.tokens.ranks import TokenizerUnavailableError
 
@@ -80,12 +80,7 @@ def _said(error: BaseException, recipe: Recipe) -> str:
         return f"took longer than {recipe.timeout:g} s; give it more with --file-timeout"
     if isinstance(error, MemoryError):
         return "needs more memory than it may have; give it more with --max-memory"
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    assert place is not None  # it was raised
-    file = Path(place.tb_frame.f_code.co_filename).name
-    return f"internal error: {type(error).__name__} in {file}, line {place.tb_lineno}"
+    return internal(error)
 
 
 def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from compactctl.lines import Entry
 
-DRY_RUN = "nothing written (a dry run); -o FILE writes it, -o - prints it"
-
 _held: list[transcript.Transcript] = []
 
 

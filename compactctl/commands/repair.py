@@ -8,7 +8,7 @@ import typer
 
 from compactctl import files, formats, repair_tally
 from compactctl import report as reports
-from compactctl.commands.common import DRY_RUN, Clock, check_outputs, count_unreadable
+from compactctl.commands.common import Clock, check_outputs, count_unreadable
 from compactctl.commands.options import (
     FileArgument,
     FormatOption,
@@ -19,6 +19,7 @@ from compactctl.commands.options import (
     ThinkingOption,
     TokenizerOption,
 )
+from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.layer import number
 from compactctl.mending import Mend, Mended, mend

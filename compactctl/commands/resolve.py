@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactctl import files, jsonio, report
-from compactctl.commands.common import DRY_RUN, Clock, check_outputs, count_unreadable, read_objects
+from compactctl.commands.common import Clock, check_outputs, count_unreadable, read_objects
 from compactctl.commands.options import (
     ArtifactRootOption,
     FileArgument,
@@ -21,6 +21,7 @@ from compactctl.commands.options import (
     TranscriptsOption,
     VerboseOption,
 )
+from compactctl.console import DRY_RUN
 from compactctl.durable import stream
 from compactctl.durable.records import SourceResolution, to_json
 from compactctl.durable.resolver import (
@@ -29,6 +30,7 @@ from compactctl.durable.resolver import (
     resolve_durable_sources,
 )
 from compactctl.errors import UsageError
+from compactctl.layer import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -156,7 +158,7 @@ def _summary(found: Sequence[SourceResolution]) -> str:
         return "resolve: no sources to resolve"
     states = Counter(resolution.status for resolution in found)
     said = ", ".join(f"{many} {status}" for status, many in states.items())
-    return f"resolve: {len(found)} {'source' if len(found) == 1 else 'sources'}: {said}"
+    return f"resolve: {number(len(found), 'source')}: {said}"
 
 
 def _details(found: Sequence[SourceResolution]) -> list[str]:

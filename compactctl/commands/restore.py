@@ -8,7 +8,7 @@ import typer
 
 from compactctl import files
 from compactctl.commands.options import InPlaceOption, OutputOption, QuietOption
-from compactctl.console import say
+from compactctl.console import DRY_RUN, say
 from compactctl.errors import InputError, InvalidTranscriptError, UsageError
 
 _POINTER = "artifact:"
@@ -63,7 +63,7 @@ def _report(content: bytes, *, done: bool, quiet: bool) -> None:
     if not quiet:
         say(f"restore: {len(content):,} bytes, verified by their SHA-256")
         if not done:
-            say("nothing written (a dry run); -o FILE writes it, -o - prints it")
+            say(DRY_RUN)
 
 
 def _read(file: str) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import files, pipeline, report
-from compactctl.commands.common import DRY_RUN, Clock, check_outputs, read
+from compactctl.commands.common import Clock, check_outputs, read
+from compactctl.console import DRY_RUN
 from compactctl.given import keep_of, options_of
 from compactctl.tokens import Counter, counter_for_one
 

@@ -11,7 +11,7 @@ from compactctl import files
 from compactctl.commands.common import read
 from compactctl.commands.options import FileArgument, FormatOption, TokenizerOption
 from compactctl.durable.escape import escape_terminal
-from compactctl.stats import Share, Stats
+from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.tokens import counter_for_one
 
@@ -19,7 +19,7 @@ from compactctl.tokens import counter_for_one
 def stats(
     file: FileArgument = "-",
     json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False,
-    top: Annotated[int, typer.Option(help="Rows of each table.")] = 10,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10,
     format: FormatOption = None,  # noqa: A002 (the option's name)
     tokenizer: TokenizerOption = "o200k_base",
 ) -> None:
@@ -31,7 +31,7 @@ def stats(
 
     """
     counter = counter_for_one(tokenizer)
-    found = measure(read(file, format), counter)
+    found = measure(read(file, format), counter, max(top, LARGEST))
     counter.keep()
     if json:
         files.write_standard([msgspec.json.encode(found) + b"\n"])

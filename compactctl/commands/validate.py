@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from compactctl import files, findings, jsonio, report, transcript
-from compactctl.commands.common import DRY_RUN, Clock, check_outputs, hold
+from compactctl.commands.common import Clock, check_outputs, hold
 from compactctl.commands.options import (
     FormatOption,
     OutputOption,
@@ -20,6 +20,7 @@ from compactctl.commands.options import (
     ReportOption,
     TokenizerOption,
 )
+from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
 from compactctl.protocol.rule import PROFILES
 from compactctl.tokens import count_view, counter_for_one
@@ -103,18 +104,18 @@ def validate(
         files.write_standard(table.as_json() if json else [table.as_text().encode()])
         return
     options = _Options(
-        profile,
-        sendable,
-        strict,
-        only_check,
-        json,
-        output,
-        format,
-        tokenizer,
-        report,
-        quiet,
-        verbose,
-        many,
+        profile=profile,
+        sendable=sendable,
+        strict=strict,
+        only_check=only_check,
+        json=json,
+        output=output,
+        format=format,
+        tokenizer=tokenizer,
+        report=report,
+        quiet=quiet,
+        verbose=verbose,
+        many=many,
     )
     code = _all(given, options) if many else _one(given[0], options, Counter())
     if code:

@@ -30,6 +30,18 @@ A format with lines that name which earlier ones they keep has ``RELINKED``, the
 they do, and ``relink(record, links)``, which gives it with what is left of them and came in.
 
 ``Record`` has a field for each of the members that are named here.
+
+What else a format may have, each where it is so:
+
+``KNOWN_TYPES``         the types of its lines; others are told by ``validate``
+``SEQUENCE``            the member that numbers the lines
+``FOLLOWS_LINKS``       the view is the last line and its ancestors: it shows nothing that is lost
+``is_prompt(record)``   whether a line is what a person asked: two under one parent are a rewind
+``session_of(record)``  the name of the session, as a line tells it
+``usage_of(record)``    (message, context size in tokens) where a line records it
+``answer_type(record, call)``   the type that the result of a call must have
+``slim(record)``, ``SLIM_KEYS``   what is left of a line without copies for a screen, and bytes that
+                        lines with such copies hold
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _kept(metadata: Any, said: list[str]) -> tuple[str | None, list[str]]:
     listed = _member(metadata, "preservedMessages")
     uuids = listed.get("uuids")
     if isinstance(uuids, list):
-        return _uuid(listed, "anchorUuid"), [uuid for uuid in uuids if isinstance(uuid, str)]
+        return _uuid(listed, "anchorUuid"), _strings(uuids)
     segment = _member(metadata, "preservedSegment")
     head, tail = _uuid(segment, "headUuid"), _uuid(segment, "tailUuid")
     if head not in said or tail not in said:
@@ -162,6 +162,10 @@ def _kept(metadata: Any, said: list[str]) -> tuple[str | None, list[str]]:
 def _member(value: Any, key: str) -> dict[str, Any]:
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _strings(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _uuid(value: dict[str, Any], key: str) -> str | None:
@@ -189,13 +193,13 @@ def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
     if not isinstance(metadata, dict) or not (listed or segment):
         return record
     if listed:
-        uuids = [new for uuid in listed.get("uuids") or () for new in links.now(uuid)]
+        uuids = [new for uuid in _strings(listed.get("uuids")) for new in links.now(uuid)]
     else:
-        uuids = links.between(segment.get("headUuid", ""), segment.get("tailUuid", ""))
+        uuids = links.between(_uuid(segment, "headUuid") or "", _uuid(segment, "tailUuid") or "")
     rest = {key: value for key, value in metadata.items() if not key.startswith("preserved")}
     if not uuids:
         return record | {"compactMetadata": rest}
-    anchor = {"anchorUuid": links.surviving((listed or segment).get("anchorUuid"))}
+    anchor = {"anchorUuid": links.surviving(_uuid(listed or segment, "anchorUuid"))}
     new = {"preservedSegment": segment | {"headUuid": uuids[0], "tailUuid": uuids[-1]} | anchor}
     if listed:
         new["preservedMessages"] = listed | {"uuids": uuids, "allUuids": uuids} | anchor

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from compactctl.formats import openai_content as forms
+from compactctl.formats.values import identifier, string
 from compactctl.model import Block
 
 Side = Literal["system", "user", "assistant", "result"]
@@ -14,7 +15,7 @@ Side = Literal["system", "user", "assistant", "result"]
 TOOLS = -1
 """The ``at`` of the piece that stands for the tools that a tool search found."""
 
-_MESSAGES = frozenset({"message", "agent_message"})
+_MESSAGES = ("message", "agent_message")  # no set: what is looked up may be anything
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 _SIDES: dict[str, Side] = {
@@ -115,13 +116,13 @@ def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
     if kind == "reasoning":
         return [Block("thinking", _thought(item), entry=entry, at=at)]
     if not _is_served(item):
-        call_id = forms.identifier(item.call_id)
+        call_id = identifier(item.call_id)
         if kind in _CALLS:
             name, arguments = call_of(item)
             return [Block("call", arguments, call_id, name, entry=entry, at=at, cwd=cwd)]
         if kind in _OUTPUTS:
             content, failed = _output(item, entry)
-            path = forms.identifier(item.read_path)
+            path = identifier(item.read_path)
             return [
                 Block(
                     "result",
@@ -158,10 +159,10 @@ def _thought(item: Item) -> str:
 def call_of(item: Item) -> tuple[str, str]:
     """Give the name of a call and its arguments as JSON text."""
     if item.type == "custom_tool_call":
-        return forms.string(item.name), forms.freely(item.input)
+        return string(item.name), forms.freely(item.input)
     if item.type == "local_shell_call":
         return "local_shell", forms.called(item.action)
-    name = "tool_search" if item.type == "tool_search_call" else forms.string(item.name)
+    name = "tool_search" if item.type == "tool_search_call" else string(item.name)
     return name, forms.called(item.arguments)
 
 

@@ -16,12 +16,11 @@ from compactctl.formats.openai_content import (
     called,
     content,
     edit_output,
-    identifier,
     parts,
     pieces,
     spell,
-    string,
 )
+from compactctl.formats.values import identifier, string
 from compactctl.model import Block
 
 if TYPE_CHECKING:

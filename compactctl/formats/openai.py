@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from compactctl.formats import openai_content as forms
+from compactctl.formats.values import identifier, string
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def recognise(record: dict[str, Any]) -> bool:
 def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
     """Take each line as the message that it is; results that follow one another are one."""
     for index, record in records:
-        role = forms.string(record.role)
+        role = string(record.role)
         if role in _RESULTS:
             build.user([_result(record, index)])
         elif role == "user":
@@ -93,11 +94,11 @@ def _result(record: Record, index: int) -> Block:
         call_id = next(iter(record.tool_call_ids), None)
     return Block(
         "result",
-        call_id=forms.identifier(call_id),
+        call_id=identifier(call_id),
         content=told,
         failed=record.is_error is True or any(forms.failed(piece.text) for piece in told[:1]),
         entry=index,
-        path=forms.identifier(record.read_path),
+        path=identifier(record.read_path),
     )
 
 
@@ -134,14 +135,14 @@ def _call(slot: Slot) -> tuple[str | None, str, str]:
     """
     part = slot.part if isinstance(slot.part, dict) else {}
     if slot.member == "function_call":
-        name = forms.string(part.get("name"))
+        name = string(part.get("name"))
         return name or None, name, forms.called(part.get("arguments"))
-    call_id, custom = forms.identifier(part.get("id")), part.get("custom")
+    call_id, custom = identifier(part.get("id")), part.get("custom")
     if isinstance(custom, dict):
-        return call_id, forms.string(custom.get("name")), forms.freely(custom.get("input"))
+        return call_id, string(custom.get("name")), forms.freely(custom.get("input"))
     function = part.get("function")
     function = function if isinstance(function, dict) else {}
-    return call_id, forms.string(function.get("name")), forms.called(function.get("arguments"))
+    return call_id, string(function.get("name")), forms.called(function.get("arguments"))
 
 
 def parts_of(record: dict[str, Any]) -> list[Slot]:

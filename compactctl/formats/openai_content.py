@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from compactctl import jsonio
+from compactctl.formats.values import string
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT
 from compactctl.tokens.images import image_from_data_uri
@@ -22,7 +23,7 @@ RESPONSES = frozenset({"input_text", "output_text", "input_image"})
 """Parts that only the Responses API calls so."""
 _STATUS = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines)[^\n]*\n)*"
-    r"(?:Process exited with code|Exit code:)[ ]*(-?\d+)"
+    r"(?:Process exited with code|Exit code:)[ ]*(-?[0-9]+)"
 )
 """The header that Codex puts before the output of a command, up to the exit status."""
 _TELLING = re.compile(r'"(?:error|is_error|exit_code)"')
@@ -107,16 +108,6 @@ def spell(value: Any) -> str:
     return jsonio.dump(value).decode()
 
 
-def string(value: Any) -> str:
-    """Give a string, or "" for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def identifier(value: Any) -> str | None:
-    """Give a string, or None when it is none: the rules report an id that is missing."""
-    return value if isinstance(value, str) else None
-
-
 def failed(text: str) -> bool:
     """Say whether a result tells that its call failed, since no flag does (CONTRACT §11).
 
@@ -127,7 +118,7 @@ def failed(text: str) -> bool:
         given = load(text) if _TELLING.search(text) else {}
         return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
     found = _STATUS.match(text)
-    return text == NO_RESULT or (found is not None and int(found[1]) != 0)
+    return text == NO_RESULT or (found is not None and found[1].strip("-0") != "")
 
 
 def load(text: str) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from compactctl.formats.pi_content import (
     make,
     result,
     shell_text,
-    string,
     written,
 )
 from compactctl.formats.pi_path import Entry, context, relink
+from compactctl.formats.values import string
 from compactctl.model import Block
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.formats.values import identifier, string
 from compactctl.model import MADE, Block, Image
 from compactctl.tokens.images import image_size
 
@@ -121,16 +122,6 @@ def shell_text(message: Body) -> str:
     if message.truncated is True and message.full_output_path:
         text += f"\n\n[Output truncated. Full output: {message.full_output_path}]"
     return text
-
-
-def string(value: Any) -> str:
-    """Give a string, "" for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def identifier(value: Any) -> str | None:
-    """Give a string, or None when it is none: the rules report an id that is missing."""
-    return value if isinstance(value, str) else None
 
 
 def edit(part: Any, block: Block) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -32,6 +33,7 @@ def example(name: str) -> str:
     return text
 
 
+@functools.cache  # each option asks all layers whether they share it
 def options(name: str) -> dict[str, tuple[Any, str, Any]]:
     """Give a layer's options: name to (type, help, default), from its signature."""
     layer = load(name)

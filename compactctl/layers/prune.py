@@ -46,7 +46,7 @@ def prune(
     """Drop old turns; the first and the last request of the user and standing rules stay."""
     only_one(keep_turns, keep_messages, keep_tokens)
     if mode == "clear":
-        return clear(view, _positive("--keep-results", keep_results, 0), view.store)
+        return clear(view, _positive("--keep-results", keep_results, 0))
     messages = view.messages
     if mode == "snip":
         return _snip(view, head, max_messages, marker=not no_marker)
@@ -85,8 +85,7 @@ def _positive(option: str, value: int, least: int = 1) -> int:
 def _start_of_messages(messages: Sequence[Message], found: Sequence[Turn], keep: int) -> int | None:
     """Give the last turn that leaves at least ``keep`` messages, its prompt counted with it."""
     for turn in reversed(found):
-        first = turn.assistant if turn.prompt is None else turn.prompt
-        if first <= len(messages) - keep:
+        if turn.first <= len(messages) - keep:
             return turn.assistant
     return None
 
@@ -102,16 +101,15 @@ def _start_of_tokens(
     start = None
     end, left = len(messages), budget
     for turn in reversed(found):
-        first = turn.assistant if turn.prompt is None else turn.prompt
         left -= sum(
             view.count(block)
-            for position in range(first, end)
+            for position in range(turn.first, end)
             for at, block in enumerate(messages[position].blocks)
             if Place(position, at) not in pinned
         )
         if left < 0 and start is not None:
             return start
-        start, end = turn.assistant, first
+        start, end = turn.assistant, turn.first
     return None
 
 
@@ -139,12 +137,11 @@ def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
     least = len(messages) - (most - whole) + 1
     starts = [turn for turn in turns(messages, pairing) if turn.assistant > whole]
     for turn in starts:
-        first = turn.assistant if turn.prompt is None else turn.prompt
-        if first >= least or turn is starts[-1]:
+        if turn.first >= least or turn is starts[-1]:
             change = cut_out(view, turn.assistant, pinned, head=whole, marker=marker)
             if len(change.messages) <= most or turn is starts[-1]:
                 return change
-            least = first + len(change.messages) - most
+            least = turn.first + len(change.messages) - most
     return Change(messages, (), "nothing to take out but what must stay")
 
 

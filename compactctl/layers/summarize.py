@@ -12,7 +12,7 @@ from compactctl.digest import digest, known_files
 from compactctl.errors import UsageError
 from compactctl.layer import Action, Change, View, number
 from compactctl.model import MADE, Block, Message
-from compactctl.protocol.turns import Turn, prompt_blocks, turns
+from compactctl.protocol.turns import prompt_blocks, turns
 from compactctl.tokens import count_view
 from compactctl.tools import Files
 
@@ -63,10 +63,10 @@ def _part(messages: Sequence[Message], keep: int) -> tuple[list[Message], list[M
 
     A prompt stays with the turn that it opens, results with the turn that asked for them.
     """
-    starts = [turn for turn in turns(messages) if _first(turn) <= len(messages) - keep]
-    at = starts[-1].assistant if starts else 0
+    starts = [turn for turn in turns(messages) if turn.first <= len(messages) - keep]
     if not starts:
         return [], list(messages)
+    at = starts[-1].assistant
     old, kept = list(messages[:at]), list(messages[at:])
     if old and old[-1].role == "user":
         prompt = prompt_blocks(old[-1])
@@ -75,10 +75,6 @@ def _part(messages: Sequence[Message], keep: int) -> tuple[list[Message], list[M
             kept.insert(0, old[-1] if not results else Message("user", prompt))
         old[-1:] = [Message("user", results)] if results else [] if prompt else old[-1:]
     return old, kept
-
-
-def _first(turn: Turn) -> int:
-    return turn.assistant if turn.prompt is None else turn.prompt
 
 
 def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:

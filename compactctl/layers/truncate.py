@@ -14,7 +14,7 @@ from compactctl.layer import Action, Change, View, number
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.protocol.pairs import Place, block_at
 from compactctl.shells import is_shell
-from compactctl.tools import answered
+from compactctl.tools import answered, results
 
 EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 
@@ -48,19 +48,11 @@ def truncate(
     ] = "keep",
 ) -> Change:
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
-    least = _least(view)
-    if skip_recent < 0:
-        raise UsageError("--skip-recent must be at least 0")
-    for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
-        if value is not None and value < least:
-            raise UsageError(f"{option} must be at least {least}, the room that the note needs")
+    _check(view, max_tokens, batch_tokens, skip_recent)
     policies = _policies(tool or [])
     names = answered(view.messages)
-    places = _results(view.messages)
-    limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], max_tokens)
-    last = [place for place in places if place.message == places[-1].message]
-    kept = {place for place in last if policies.get(names.get(place, ""), keep) == "keep"}
-    limits |= _batch(view, [p for p in last if p in limits], kept, batch_tokens, max_tokens)
+    policy = {at: policies.get(names.get(at, ""), keep) for at in results(view.messages)}
+    limits = _limits(view, policy, max_tokens, batch_tokens, skip_recent)
     actions: list[Action] = []
     messages: list[Message] = []
     touched = {place.message for place in limits}
@@ -68,17 +60,30 @@ def truncate(
         if images == "keep" and position not in touched:
             messages.append(message)
             continue
+        done: list[Action] = []
         blocks = []
         for at, block in enumerate(message.blocks):
-            new = block if images == "keep" else _without_images(view, block, images, actions)
-            limit, name = limits.get(Place(position, at)), names.get(Place(position, at), "")
-            policy = policies.get(name, keep)
-            if new is not None and limit is not None and policy != "keep":
-                new = _cut(view, new, limit, _ends(policy, name), actions)
+            new = block if images == "keep" else _without_images(view, block, images, done)
+            place = Place(position, at)
+            if new is not None and place in limits:
+                ends = _ends(policy[place], names.get(place, ""))
+                new = _cut(view, new, limits[place], ends, done)
             if new is not None:
                 blocks.append(new)
+        if blocks:  # of nothing but images to drop all stay: no message may be empty
+            actions += done
         messages.append(replace_blocks(message, blocks or message.blocks))
     return Change(messages, actions, _note(actions))
+
+
+def _check(view: View, max_tokens: int, batch_tokens: int | None, skip_recent: int) -> None:
+    """Refuse numbers that nothing could be cut by."""
+    least = _least(view)
+    if skip_recent < 0:
+        raise UsageError("--skip-recent must be at least 0")
+    for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
+        if value is not None and value < least:
+            raise UsageError(f"{option} must be at least {least}, the room that the note needs")
 
 
 def _least(view: View) -> int:
@@ -104,13 +109,16 @@ def _ends(policy: str, tool: str) -> Ends:
     return _ENDS[policy]
 
 
-def _results(messages: Sequence[Message]) -> list[Place]:
-    return [
-        Place(position, at)
-        for position, message in enumerate(messages)
-        for at, block in enumerate(message.blocks)
-        if block.kind == "result"
-    ]
+def _limits(
+    view: View, policy: Mapping[Place, str], most: int, budget: int | None, skip_recent: int
+) -> dict[Place, int]:
+    """Give the tokens that each result may keep; what is to stay as it is has no limit."""
+    places = list(policy)
+    limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], most)
+    last = [place for place in places if place.message == places[-1].message]
+    kept = {place for place in last if policy[place] == "keep"}
+    limits |= _batch(view, [place for place in last if place in limits], kept, budget, most)
+    return {place: limit for place, limit in limits.items() if policy[place] != "keep"}
 
 
 def _batch(

@@ -16,12 +16,10 @@ Severity = Literal["error", "warning", "info"]
 PROFILES = ("core", "anthropic", "openai-chat", "openai-responses", "gateway")
 """Whom a view is judged for; ``gateway`` is ``anthropic`` for those that are less tolerant."""
 
-CORE = frozenset({"core"})
 GATEWAY = frozenset({"gateway"})
 ANTHROPIC = GATEWAY | {"anthropic"}
 CHAT = frozenset({"openai-chat"})
 RESPONSES = frozenset({"openai-responses"})
-OPENAI = CHAT | RESPONSES
 EVERY = frozenset(PROFILES)
 
 SENDABLE = "--sendable"

@@ -18,9 +18,6 @@ from compactctl.protocol import (
     server,
     thinking,
 )
-from compactctl.protocol.rule import PROFILES, Rule, Severity
-
-__all__ = ["BY_ID", "FAMILIES", "FILE_RULES", "PROFILES", "RULES", "Rule", "Severity"]
 
 FAMILIES = (identity, answers, kinds, order, content, images, thinking, server)
 """Modules with ``RULES`` (rows) and ``find(survey)`` (the breaches of those rows)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactctl.protocol.rule import ANTHROPIC, Breach, Rule
+from compactctl.protocol.turns import is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,7 @@ def _closed(survey: Survey, waiting: dict[str, Place], start: int, stop: int) ->
     if not waiting:
         return
     for message in survey.messages[start:stop]:
-        if message.role == "user" and any(block.kind != "result" for block in message.blocks):
+        if message.role == "user" and is_prompt(message):
             for place in waiting.values():
                 yield Breach("SERVER-01", place)
             waiting.clear()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compactctl.protocol.pairs import Place
 from compactctl.protocol.rule import ANTHROPIC, RESPONSES, Breach, Rule
+from compactctl.protocol.turns import is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ def _openers(messages: Sequence[Message]) -> Iterator[int]:
     prompted = False
     for position, message in enumerate(messages):
         if message.role == "user":
-            prompted = prompted or any(block.kind != "result" for block in message.blocks)
+            prompted = prompted or is_prompt(message)
         elif message.role == "assistant" and prompted:
             yield position
             prompted = False
@@ -101,6 +102,6 @@ def _is_open(messages: Sequence[Message]) -> bool:
     for message in reversed(messages):
         if message.role == "assistant":
             return any(block.kind == "call" for block in message.blocks)
-        if any(block.kind != "result" for block in message.blocks):
+        if is_prompt(message):
             return False
     return False

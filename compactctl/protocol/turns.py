@@ -31,6 +31,11 @@ class Turn(msgspec.Struct, frozen=True):
     assistant: int
     prompt: int | None
 
+    @property
+    def first(self) -> int:
+        """Give where the turn begins: at its prompt if it has one."""
+        return self.assistant if self.prompt is None else self.prompt
+
 
 def turns(messages: Sequence[Message], pairing: Pairing | None = None) -> list[Turn]:
     """Give the turns in order; a user message at the end that no assistant answers opens none."""
@@ -56,7 +61,7 @@ def last_results(messages: Sequence[Message], pairing: Pairing | None = None) ->
 
 
 def is_prompt(message: Message) -> bool:
-    """Say whether a user message holds anything but results."""
+    """Say whether a message holds anything but results."""
     return any(block.kind != "result" for block in message.blocks)
 
 

@@ -43,6 +43,22 @@ def test_an_output_that_is_a_file_is_one_clear_error(tmp_path):
     assert (tmp_path / "out").read_bytes() == b"a file"
 
 
+def test_a_file_that_vanishes_while_its_folder_is_listed_is_found_all_the_same(
+    tmp_path, monkeypatch
+):
+    source = write(tmp_path / "in", {"a.jsonl": BIG, "b.jsonl": BIG})
+    listed = find._entries
+
+    def entries(folder):
+        found = listed(folder)
+        (source / "a.jsonl").unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(find, "_entries", entries)
+    found = list(find.find(str(source), lambda _: False))
+    assert [(each.relative, each.size) for each in found] == [("a.jsonl", 0), ("b.jsonl", len(BIG))]
+
+
 def test_an_input_that_vanishes_fails_alone(tmp_path):
     files = {f"slow{at}.jsonl": BIG for at in range(6)}
     source = write(tmp_path / "in", {**files, "z.jsonl": b""})

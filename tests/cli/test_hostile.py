@@ -217,6 +217,23 @@ def test_a_bug_is_one_line_without_content(here, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("names", [(), ("gone",)])
+def test_what_the_system_refuses_is_not_taken_for_standard_output(
+    here, tmp_path, monkeypatch, names
+):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(START + END)
+
+    def fail(*_, **__):
+        raise FileNotFoundError(2, "No such file or directory", *names)
+
+    monkeypatch.setattr("compactctl.pipeline.run", fail)
+    code, out, complaint = here("truncate", *CHARS, path)
+    assert (code, out) == (3, b"")
+    where = "".join(f"{name}: " for name in names)
+    assert complaint.decode() == f"compactctl: {where}No such file or directory\n"
+
+
 @pytest.mark.parametrize("stage", ["validate", "truncate"])
 def test_a_format_that_no_line_has_is_told(tmp_path, stage):
     (tmp_path / "s.jsonl").write_bytes(lines(USER, ANSWER))

@@ -353,6 +353,32 @@ def test_a_boundary_that_keeps_nothing_any_more_does_not_say_so():
     assert boundary["compactMetadata"] == {"trigger": "auto"}
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"preservedMessages": {"anchorUuid": "S", "uuids": [{"x": 1}, "u3"]}},
+        {"preservedMessages": {"anchorUuid": {"x": 1}, "uuids": ["u3"]}},
+        {"preservedMessages": {"anchorUuid": "S", "uuids": 5}},
+        {"preservedSegment": {"anchorUuid": ["S"], "headUuid": "u3", "tailUuid": "u4"}},
+        {"preservedSegment": {"anchorUuid": "S", "headUuid": {"x": 1}, "tailUuid": "u4"}},
+    ],
+)
+def test_a_boundary_with_names_that_are_no_text_is_survived_by_a_change(metadata):
+    made = Session()
+    made.user("old")
+    made.assistant("older")
+    made.user("kept")
+    made.assistant("I look.")
+    made.boundary(**metadata)
+    made.summary(uuid="S")
+    made.assistant("two")
+    made.user("go on")
+    made.assistant("three")
+    before = made.told()
+    lines = raw(written(made, lambda view: view[:-1]))
+    assert told(load(lines, "claude-code")) == before[:-1]
+
+
 # --- forks
 
 

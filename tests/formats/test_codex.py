@@ -170,6 +170,8 @@ def test_what_the_harness_wrote_is_no_request():
         ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess running with session ID 7\n", False),
         ("Exit code: 0\nOutput:\nExit code: 1", False),
         ("Exit code: -1\nOutput:\n", True),
+        (f"Exit code: {'0' * 5000}\nOutput:\n", False),
+        (f"Exit code: {'9' * 5000}\nOutput:\n", True),
         ("the log says\nExit code: 1", False),
         ('{"output":"x","metadata":{"exit_code":0}}', False),
         ('{"output":"x","metadata":{"exit_code":1}}', True),
@@ -267,6 +269,13 @@ def test_a_summary_that_only_the_provider_can_read_is_kept_by_every_layer():
     for names in (["prune"], ["summarize"], ["prune", "summarize"]):
         result = pipeline.run(read(compacted(*HISTORY), *records), names, {}, COUNTER)
         assert any(b.name == "compaction" for m in result.messages for b in m.blocks)
+
+
+def test_what_a_compaction_keeps_may_be_anything():
+    odd = [{"payload": each} for each in (5, None, {"type": {"x": 1}}, {"type": ["message"]})]
+    transcript = read(compacted(*odd, *HISTORY), said("assistant", "so"))
+    expected = read(compacted(*HISTORY), said("assistant", "so"))
+    assert texts(transcript.messages) == texts(expected.messages)
 
 
 def test_a_rollback_drops_the_last_prompts_with_what_follows():

@@ -202,7 +202,7 @@ def test_clear_leaves_short_results_alone(length, gone):
 def test_clear_keeps_the_rules():
     rules = reading("r", LONG, path="/w/CLAUDE.md")
     change = run([user("Go."), *rules, *talk(4)[1:]], mode="clear", keep_results=0)
-    assert "r" not in cleared(change.messages)
+    assert cleared(change.messages) == ["c0", "c1", "c2", "c3"]
 
 
 def test_clear_keeps_the_pointer_of_what_was_stored(tmp_path):

@@ -209,6 +209,14 @@ def test_the_summary_keeps_within_its_tokens(limit):
     assert "earlier not listed" in made
 
 
+@pytest.mark.parametrize("many", [",", "9" * 5000])
+def test_a_count_of_what_is_not_listed_that_is_none_is_an_item_like_any_other(many):
+    item = f"({many} earlier not listed)"
+    previous = summaries.write({"Goal": [item, *(f"{n}: {WORDS}" for n in range(90))]})
+    made = digest([user("go on"), assistant(WORDS)], previous, lambda words: len(words) < 3000)
+    assert "earlier not listed" in made
+
+
 @pytest.mark.parametrize("options", [{"keep_messages": 0}, {"max_summary_tokens": SMALLEST - 1}])
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(UsageError):

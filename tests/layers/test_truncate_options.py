@@ -205,6 +205,13 @@ def test_an_image_of_the_user_is_replaced_as_well():
     ] == ["text"]
 
 
+def test_a_message_of_nothing_but_images_stays_and_is_not_told_as_done():
+    talk = [user("Look."), says("Where?"), user(PICTURE), says("Seen.")]
+    change = run(*talk, images="drop")
+    assert change.messages == view(*talk).messages
+    assert "taken out" not in change.note
+
+
 def test_a_list_is_cut_text_by_text_and_images_stay_in_place():
     talk = [user("Go."), *exchange("a", log(200), PICTURE, "short", log(200, "link")), says("!")]
     change = run(*talk, max_tokens=1000)

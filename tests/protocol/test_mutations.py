@@ -402,4 +402,4 @@ def test_an_empty_view_breaks_no_rule(profile):
 def test_a_block_that_says_nothing_is_judged_all_the_same():
     bare = [Message("user", (Block("call"), Block("result"), Block("image"), Block("other")))]
     for profile in PROFILES:
-        problems(bare, profile, sendable=True)
+        assert "ID-01" in {found.rule for found in problems(bare, profile, sendable=True)}

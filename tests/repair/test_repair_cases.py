@@ -12,8 +12,8 @@ from builders import assistant, call, exchange, ids, load, result, text, texts, 
 from compactctl import findings, placeholders
 from compactctl.mending import mend
 from compactctl.model import Message
+from compactctl.placeholders import MISSING_START
 from compactctl.repair_chain import GAP
-from compactctl.repair_content import MISSING_START
 from compactctl.repair_lines import UNREADABLE
 
 FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
@@ -133,6 +133,13 @@ def test_b17_text_between_split_results_goes_behind_them():
 def test_b19_the_order_inside_an_answer_stays():
     said = [user("a"), assistant(thinking(), call("1"), "after"), user(result("1"))]
     assert not mended(lines(*said), "messages").mends
+
+
+def test_thinking_that_is_to_go_is_told_beside_other_mends():
+    said = [user("a"), assistant(thinking(), call("1")), user("b")]
+    done = mend(lines(*said), "test", "messages", "drop")
+    assert sorted(each.rule for each in done.mends) == ["PAIR-01", "thinking"]
+    assert all(block.kind != "thinking" for m in done.after.messages for block in m.blocks)
 
 
 def test_b21_a_call_streamed_twice_is_there_once():
