@@ -42,6 +42,8 @@ def clear(view: View, keep: int) -> Change:
             for at, block in enumerate(message.blocks)
         ]
         cleared.append(replace_blocks(message, blocks))
+    if actions and view.archive:
+        view.archive()
     return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
 
 

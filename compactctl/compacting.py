@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from compactctl import layers, pipeline
 from compactctl.errors import UsageError
 from compactctl.given import keep_of, options_of
-from compactctl.layers.prune import only_one
+from compactctl.layer import View
 from compactctl.slim import slim
+from compactctl.tokens import Counter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compactctl.pipeline import Result
-    from compactctl.tokens import Counter
     from compactctl.transcript import Transcript
 
 SOFT_LIMIT = 80_000
+HARD_LIMIT = 120_000
+RESERVE = 16_384
 
 REACTIVE_MESSAGES = 5
 """Messages that the emergency form leaves word for word (CONTRACT §3)."""
@@ -36,13 +40,18 @@ def how_of(given: dict[str, Any]) -> How:
         raise UsageError("--reactive runs summarize alone: give it or --layers")
     names = ("summarize",) if given["reactive"] else _names(given["layers"])
     options = options_of(names, given, layers.ORDER)
-    if "prune" in options:
-        only_one(*(options["prune"][f"keep_{each}"] for each in ("turns", "messages", "tokens")))
     soft, hard = limits_of(given)
     if given["reactive"]:
         options["summarize"]["keep_messages"] = REACTIVE_MESSAGES
         soft = 0
+    for name in names:  # refused now, and not in the one session that comes to this layer
+        layers.load(name)(View((), Counter("chars"), store=_stored(given)), **options[name])
     return How(names, options, soft, hard)
+
+
+def _stored(given: dict[str, Any]) -> Callable[[str], str] | None:
+    """Stand for the store where one is asked for: a pointer takes room in a placeholder."""
+    return str if given["artifacts"] else None
 
 
 def run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) -> Result:
@@ -65,7 +74,10 @@ def run(found: Transcript, given: dict[str, Any], how: How, counter: Counter) ->
 def limits_of(given: dict[str, Any]) -> tuple[int, int]:
     """Give the soft and the hard limit in tokens."""
     if given["window"] is None:
-        soft, hard = given["soft_limit"], given["hard_limit"]
+        if given["reserve"] is not None:
+            raise UsageError("--reserve is a part of --window: give both")
+        soft = given["soft_limit"]
+        hard = HARD_LIMIT if given["hard_limit"] is None else given["hard_limit"]
         if soft is None:
             soft = min(SOFT_LIMIT, max(hard, 0))
         if min(soft, hard) < 0:
@@ -73,8 +85,11 @@ def limits_of(given: dict[str, Any]) -> tuple[int, int]:
         if soft > hard and not given["reactive"]:  # which stops at no soft limit
             raise UsageError(f"--soft-limit ({soft:,}) must not be above --hard-limit ({hard:,})")
         return soft, hard
-    usable = given["window"] - given["reserve"]
-    if given["reserve"] < 0 or usable <= 0:
+    if given["soft_limit"] is not None or given["hard_limit"] is not None:
+        raise UsageError("--window sets both limits: leave out --soft-limit and --hard-limit")
+    reserve = RESERVE if given["reserve"] is None else given["reserve"]
+    usable = given["window"] - reserve
+    if reserve < 0 or usable <= 0:
         raise UsageError("--window must be greater than --reserve, and neither negative")
     # A view that is exactly as large as what is usable still fits.
     return usable + 1, given["window"]

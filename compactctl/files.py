@@ -90,6 +90,8 @@ def target(output: str | None, source: str, *, in_place: bool) -> Path | None:
         if found is not None and _is_input(found, source):
             raise UsageError("standard output is the input itself; use --in-place")
         return None
+    if not output:
+        raise UsageError("-o '' names no file")
     path = Path(output)
     found = _stat(path)
     if found is not None and _is_input(found, source):

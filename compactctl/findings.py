@@ -111,8 +111,8 @@ def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, f
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
         f"{_counted(Counter(finding.severity for finding in every))}; {name}, "
-        f"{len(transcript.entries):,} entries, {len(transcript.messages):,} messages, "
-        f"{calls:,} calls"
+        f"{number(len(transcript.entries), 'entry', 'entries')}, "
+        f"{number(len(transcript.messages), 'message')}, {number(calls, 'call')}"
     )
 
 

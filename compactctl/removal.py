@@ -31,7 +31,8 @@ def cut_out(
     """Remove all between the first ``head`` messages and the assistant message at ``start``.
 
     The placeholder stands behind the head, or without one behind the first user message; it takes
-    in what an earlier placeholder said, and the pointer to the archive if there is one.
+    in what an earlier placeholder said, and the pointer to the archive if there is one. What is
+    archived is so without a placeholder as well.
     """
     old = view.messages[:start]
     pinned = pinned | pins.sources(
@@ -41,9 +42,9 @@ def cut_out(
     kept, gone = _split(old, pinned, head)
     if not gone:
         return Change(view.messages, (), "nothing to drop but what must stay")
+    pointer = view.archive() if view.archive else None
     if marker:
         kept, earlier, at = _without_markers(kept, head)
-        pointer = view.archive() if view.archive else None
         kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
     left = [message for message in kept if message is not None and message.blocks]
     actions = [

@@ -25,6 +25,10 @@ _LEAST = 1 << 30
 """Bytes of address space: a worker with two tokenizers loaded reserves half of it."""
 
 
+_SMALLEST = 100
+"""MB of address space with which a worker can begin at all."""
+
+
 class Recipe(msgspec.Struct, frozen=True):
     """What is done to each file; travels to the workers with every task."""
 
@@ -85,6 +89,8 @@ def from_options(work: Work, given: Mapping[str, Any]) -> Settings:
         raise UsageError("--engine dask needs the cluster's address: --scheduler tcp://HOST:PORT")
     if given["scheduler"] and given["engine"] != "dask":
         raise UsageError("--scheduler goes with --engine dask")
+    if 0 < (given["max_memory"] or 0) < _SMALLEST:
+        raise UsageError(f"--max-memory must be at least {_SMALLEST} (MB), or 0 for no bound")
     recipe = Recipe(
         work=work,
         tokenizer=given["tokenizer"],

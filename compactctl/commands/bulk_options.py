@@ -69,3 +69,6 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     ),
 }
 """What ``compact`` takes for bulk runs: name to (typer type, default)."""
+
+ALSO_FOR_ONE = ("archive", "dry_run")
+"""Of these, what one file takes as well; a dry run of one is a bulk run."""

@@ -12,7 +12,17 @@ from compactctl.commands import bulk_options
 from compactctl.commands.common import Clock, check_outputs, read
 from compactctl.commands.options import COMMON, ArtifactsOption, layer_options, with_options
 from compactctl.commands.running import finish
-from compactctl.compacting import REACTIVE_MESSAGES, SOFT_LIMIT, compacted, how_of, limits_of, run
+from compactctl.compacting import (
+    HARD_LIMIT,
+    REACTIVE_MESSAGES,
+    RESERVE,
+    SOFT_LIMIT,
+    compacted,
+    how_of,
+    limits_of,
+    run,
+)
+from compactctl.errors import UsageError
 from compactctl.pipeline import Step
 from compactctl.reading import STANDARD
 from compactctl.slim import slim
@@ -50,8 +60,13 @@ _LIMITS = {
         None,
     ),
     "hard_limit": (
-        Annotated[int, typer.Option(help="Fail (exit 4) if the view is not below after all.")],
-        120_000,
+        Annotated[
+            int | None,
+            typer.Option(
+                help=f"Fail (exit 4) if the view is not below after all. [default: {HARD_LIMIT}]"
+            ),
+        ],
+        None,
     ),
     "window": (
         Annotated[
@@ -61,8 +76,11 @@ _LIMITS = {
         None,
     ),
     "reserve": (
-        Annotated[int, typer.Option(help="Tokens of --window to leave for the answer.")],
-        16_384,
+        Annotated[
+            int | None,
+            typer.Option(help=f"Tokens of --window to leave for the answer. [default: {RESERVE}]"),
+        ],
+        None,
     ),
     "reactive": (
         Annotated[
@@ -100,6 +118,7 @@ _LIMITS = {
 def _compact(file: list[str] | None, **given: Any) -> None:
     sources = file or [STANDARD]
     if not bulk.is_wanted(sources, given["output"], dry_run=given["dry_run"]):
+        _refuse_bulk_options(given)
         _one(sources[0], given)
         return
     # Workers run elsewhere; and a dry run stores nothing.
@@ -109,6 +128,15 @@ def _compact(file: list[str] | None, **given: Any) -> None:
     }
     work = functools.partial(compacted, given=given | stores, how=how_of(given))
     raise typer.Exit(bulk.run(sources, given["output"], bulk.settings_from(work, given)))
+
+
+def _refuse_bulk_options(given: dict[str, Any]) -> None:
+    """Let nobody wait for what only a run over many files does."""
+    for name, (_, default) in bulk_options.OPTIONS.items():
+        if name not in bulk_options.ALSO_FOR_ONE and given[name] != default:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for many files: name several, a folder, or -o DIR/"
+            )
 
 
 def _one(file: str, given: dict[str, Any]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 import stat
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
 
-from compactctl import files, findings, jsonio, report, transcript
+from compactctl import console, files, findings, jsonio, report, transcript
 from compactctl.commands.common import Clock, check_outputs, hold
 from compactctl.commands.options import (
     FormatOption,
@@ -191,7 +192,10 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
         options.only_check or failed or files.write(lines, options.output, name, in_place=False)
     )
     if options.json:
-        files.write_standard(jsonio.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+        try:
+            files.write_standard(jsonio.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+        except BrokenPipeError:  # who reads no further is told by the exit code all the same
+            console.silence(sys.stdout)
     if not options.quiet:
         report.say(findings.verdict(found, every, profile, failed=failed))
         if warning := report.warn_of_no_message(found):

@@ -70,6 +70,7 @@ _FEW = 30
 _ENOUGH = 20
 
 _CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CHAT_ROLES = ("system", "developer", "tool")
 
 
@@ -175,6 +176,8 @@ def _unknown(lines: Iterable[bytes], records: Sequence[dict[str, Any]], document
         return "a pretty-printed JSON document, not JSONL; one object a line: jq -c . FILE"
     if not records and any(True for _ in objects(lines)):
         return "only compactctl records and no transcript; resolve and render take such a file"
+    if first.startswith(_UTF_16):
+        return "UTF-16 text; save it as UTF-8 (PowerShell: Out-File -Encoding utf8)"
     if not records:
         return "no line is a JSON object; expected one JSON object a line"
     return f"no known format; known are {', '.join(names())} (choose one with --format)"

@@ -54,7 +54,12 @@ RULES = (
         "a run of NUL bytes, as a power loss leaves it",
         "nothing to do, records beside it are read; delete the NUL bytes",
     ),
-    _rule("05", "warning", "a byte order mark", "nothing to do; delete the first three bytes"),
+    _rule(
+        "05",
+        "warning",
+        "a byte order mark",
+        "nothing to do, what follows it is read; delete it to be rid of it",
+    ),
     _rule("06", "warning", "a comment line, which JSONL does not know", "delete the line"),
     _rule(
         "07",
