@@ -51,8 +51,10 @@ def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Blo
     text, store = result_text(result), view.store
     if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
-    before = view.count(result)
     texts = [piece.text for piece in result.content if piece.kind == "text"]
+    if not texts:  # what it says is in a piece of a kind that only its provider knows
+        return result
+    before = view.count(result)
     cuts = [placeholders.read_cut(piece) for piece in texts]
     whole = [
         cut.original if cut else view.counter.count(piece)

@@ -199,6 +199,12 @@ def test_clear_leaves_short_results_alone(length, gone):
     assert cleared(run(talk(1, words), mode="clear", keep_results=0).messages) == gone
 
 
+def test_clear_leaves_what_holds_no_text_alone():
+    other = user(result("p", Block("other", LONG, name="document")))
+    change = run([user("Go."), says(call("p")), other, says("Done.")], mode="clear", keep_results=0)
+    assert not change.actions
+
+
 def test_clear_keeps_the_rules():
     rules = reading("r", LONG, path="/w/CLAUDE.md")
     change = run([user("Go."), *rules, *talk(4)[1:]], mode="clear", keep_results=0)
