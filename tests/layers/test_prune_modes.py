@@ -127,6 +127,20 @@ def test_the_pointer_of_a_snip_leads_to_the_archive(tmp_path):
     assert path.read_bytes() == b"the whole transcript"
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "clear", "keep_results": 0},
+        {"mode": "drop", "keep_turns": 1, "no_marker": True},
+        {"mode": "snip", "head": 1, "max_messages": 3, "no_marker": True},
+    ],
+)
+def test_what_is_archived_is_so_in_every_mode_and_without_a_placeholder(tmp_path, options):
+    assert run(talk(4), tmp_path, **options).actions
+    stored = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert "the whole transcript" in stored
+
+
 def test_a_snip_that_has_nothing_to_do_archives_nothing(tmp_path):
     run(talk(10), tmp_path / "a", mode="snip")
     assert not (tmp_path / "a").exists()
@@ -250,8 +264,8 @@ def test_clear_stores_what_it_takes_out(tmp_path):
     change = run(talk(2), tmp_path, mode="clear", keep_results=0)
     for left in answers(change.messages).values():
         assert state(tmp_path, pointer_of(left)) == "available"
-    (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert path.read_text() == LONG
+    stored = {path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert stored == {LONG, "the whole transcript"}
 
 
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "request_user_input", "mcp__memory__search"])
