@@ -42,14 +42,21 @@ def back_up(path: Path, *content: bytes) -> Path:
     return backup
 
 
-def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -> None:
+def write_file(
+    chunks: Iterable[bytes],
+    target: Path,
+    mode: int | None = None,
+    *,
+    replaces: tuple[int, ...] | None = None,
+) -> None:
     """Replace ``target`` in one step: a temporary file beside it, synced, then renamed.
 
     The mode of an existing file is kept; a new one gets 0600, since transcripts hold secrets.
-    A device or a pipe is written to as it is.
+    A device or a pipe is written to as it is. ``replaces`` is the stamp of the target from
+    when it was read: nothing that was written to it since is lost.
 
     Raises:
-        InputError: the folder cannot be written, or the disk is full.
+        InputError: the folder cannot be written, the disk is full, or the target has changed.
 
     """
     try:
@@ -58,7 +65,7 @@ def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -
             with target.open("wb") as file:
                 file.writelines(chunks)
         else:
-            _write_beside(chunks, target, found, mode)
+            _write_beside(chunks, target, found, mode, replaces)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -66,13 +73,19 @@ def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -
 
 
 def _write_beside(
-    chunks: Iterable[bytes], target: Path, like: os.stat_result | None, mode: int | None
+    chunks: Iterable[bytes],
+    target: Path,
+    like: os.stat_result | None,
+    mode: int | None,
+    replaces: tuple[int, ...] | None,
 ) -> None:
     name = os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
     temporary = target.with_name(f".{name}.{os.urandom(4).hex()}")
     handle = _create(temporary)
     try:
         _fill(handle, chunks, like, mode)
+        if replaces is not None:
+            _refuse_changed(target, replaces)
         os.replace(temporary, target)  # noqa: PTH105 (the same, without an object)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -80,6 +93,16 @@ def _write_beside(
         raise
     with contextlib.suppress(OSError):  # not every file system knows how
         _sync_folder(target.parent)
+
+
+def _refuse_changed(target: Path, replaces: tuple[int, ...]) -> None:
+    if stamp(os.stat(target)) != replaces:  # noqa: PTH116 (the same)
+        raise InputError("changed since it was read; nothing was written", file=str(target))
+
+
+def stamp(found: os.stat_result) -> tuple[int, ...]:
+    """Give what is another when a file was written to, or is another file."""
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _create(path: Path) -> int:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from compactctl.atomic import back_up, write_file
+from compactctl.atomic import back_up, stamp, write_file
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
 from compactctl.reading import STANDARD, opened, read_lines
@@ -178,6 +178,7 @@ def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | No
     result = list(chunks)
     backup: Path | None = None
     try:
+        before = stamp(os.stat(path))  # noqa: PTH116 (no need of pathlib)
         current = [path.read_bytes()] if original is None else original
         if not _holds(path, current):
             raise InputError("changed since it was read; nothing was written", file=str(path))
@@ -187,7 +188,7 @@ def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | No
         raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
     if backup is not None:
         try:
-            write_file(result, path)
+            write_file(result, path, replaces=before)
         except InputError:
             backup.unlink(missing_ok=True)  # of what is still there
             raise

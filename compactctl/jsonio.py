@@ -94,9 +94,12 @@ def parse_many(text: bytes) -> list[tuple[int, int, Any]]:
 
     """
     values, error = scan(text)
-    if error is not None:
+    if error is None:
+        return values
+    try:
         raise error
-    return values
+    finally:
+        del error  # a cycle with its traceback, and millions of lines may be damaged
 
 
 def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
@@ -135,7 +138,7 @@ def _after_gap(text: str, position: int) -> int:
 def _failure(error: Exception, text: str) -> NotJsonError:
     """Say in our own words why a value cannot be read."""
     if isinstance(error, NotJsonError):
-        return error
+        return error.with_traceback(None)  # which holds on to the text
     if isinstance(error, RecursionError):
         return NotJsonError("nested too deeply to be read")
     if isinstance(error, json.JSONDecodeError):

@@ -56,7 +56,12 @@ def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntr
             yield _unchanged(file), Entry
             return
         lines = FileLines(file, _bounded)
-        yield lines, lines.entry
+        try:
+            yield lines, lines.entry
+        except Exception:
+            if _state(file) != before:  # then nothing that was found in it says anything
+                raise _changed() from None
+            raise
         if _state(file) != before:
             raise _changed()
 

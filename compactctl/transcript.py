@@ -99,7 +99,7 @@ def parse(
     module.view(conversation(), build)
     every.extend([nothing] * (len(entries) - len(every)))
     readable = {entry.line for entry, row in zip(entries, every, strict=True) if row is not nothing}
-    unreadable = entries[-1].line - len(readable)
+    unreadable = (entries[-1].line if entries else 0) - len(readable)
     return Transcript(
         name,
         module,

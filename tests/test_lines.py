@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -276,3 +277,15 @@ def test_a_line_that_is_too_long_is_passed_over_with_its_size(monkeypatch):
     assert found.faults[0].text == f"{len(raw[1])} bytes"
     assert [entry.raw for entry in found.entries] == raw
     assert len(found.messages) == 1
+
+
+def test_a_damaged_line_leaves_nothing_behind_for_the_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        for damaged in (b"{\n", b'{"a":NaN}\n', b"\xff\n", b'{"a":"\n'):
+            list(lines.objects([damaged] * 50))
+            list(lines.read([damaged] * 50, msgspec.json.Decoder(Record).decode, [], []))
+        assert gc.collect() < 50
+    finally:
+        gc.enable()

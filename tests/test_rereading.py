@@ -88,3 +88,17 @@ def test_standard_input_is_read_from_where_it_stands(tmp_path):
         done = subprocess.run(command, stdin=file, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert b"2 entries" in done.stderr
+
+
+def test_what_is_found_in_a_file_that_was_emptied_meanwhile_is_no_verdict(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(TURN)
+
+    def check():
+        with opened(str(path), hold=False) as (lines, make_entry):
+            path.write_bytes(b"")
+            transcript.load(lines, "s", None, make_entry)
+
+    with pytest.raises(InputError, match=r"s\.jsonl: changed while it was read"):
+        check()
+    assert transcript.parse([], "s", formats.load("messages")).messages == []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from compactctl.atomic import write_file
+from compactctl.atomic import stamp, write_file
 from compactctl.bulk import names
 from compactctl.errors import InputError
 
@@ -66,11 +66,11 @@ def read(path: str, root: str | None = None) -> Source:
             if not stat.S_ISREG(before.st_mode):
                 raise InputError("is no regular file")
             raw = file.read()
-            if _stamp(os.fstat(file.fileno())) != _stamp(before) or len(raw) != before.st_size:
+            if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
                 raise ChangedError
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}") from None
-    return Source(raw, _stamp(before), stat.S_IMODE(before.st_mode))
+    return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
 
 
 def _open(path: str, root: str | None) -> BinaryIO:
@@ -95,16 +95,12 @@ _SAID = {
 }
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-
 def is_as_read(path: str, source: Source) -> bool:
     """Say whether the file is still what was read."""
     if names.is_url(path):
         return bool(_remote().stamp(path) == source.stamp)
     try:
-        return bool(_stamp(os.stat(path)) == source.stamp)
+        return bool(stamp(os.stat(path)) == source.stamp)
     except OSError:  # gone; what was read of it is whole all the same
         return True
 
@@ -177,4 +173,9 @@ def replace(path: str, source: Source, data: bytes) -> None:
     """
     if not is_as_read(path, source):
         raise ChangedError
-    put(os.path.realpath(path), data, source.mode)
+    try:
+        write_file([data], Path(os.path.realpath(path)), source.mode, replaces=source.stamp)
+    except InputError:
+        if not is_as_read(path, source):
+            raise ChangedError from None
+        raise

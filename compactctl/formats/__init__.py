@@ -50,7 +50,7 @@ import functools
 import importlib
 import pkgutil
 import re
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
 from compactctl.errors import InputError, UsageError
@@ -58,11 +58,11 @@ from compactctl.formats import documents
 from compactctl.lines import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
 _SAMPLE = 200
-"""Records looked at; real files open with metadata lines that prove nothing."""
+"""Records looked at, from the first that any format knows."""
 
 _FEW = 30
 """Records that do if one format knows ``_ENOUGH`` of them and no other knows any."""
@@ -112,19 +112,32 @@ def detect(lines: Iterable[bytes]) -> ModuleType:
 
     """
     document = documents.whole(lines)
-    if document is None:
-        scores = _scores(_records(lines, _FEW))
-        if sum(scores.values()) == max(scores.values()) >= _ENOUGH:
-            return load(max(scores, key=scores.__getitem__))
-    records = _records(lines, _SAMPLE)
-    best = _best(_scores(records), lines) if document is None else None
+    best = _detected(lines) if document is None else None
     if best is None:
-        raise InputError(_unknown(lines, records, document))
+        raise InputError(_unknown(lines, list(islice(_records(lines), _SAMPLE)), document))
     return best
 
 
-def _records(lines: Iterable[bytes], many: int) -> list[dict[str, Any]]:
-    return [record for record in islice(objects(lines), many) if not _is_ours(record)]
+def _detected(lines: Iterable[bytes]) -> ModuleType | None:
+    few = _known(lines, _FEW)
+    scores = _scores(few)
+    if sum(scores.values()) == max(scores.values()) >= _ENOUGH:
+        return load(max(scores, key=scores.__getitem__))
+    return _best(_scores(_known(lines, _SAMPLE)) if len(few) == _FEW else scores, lines)
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    return (record for record in objects(lines) if not _is_ours(record))
+
+
+def _known(lines: Iterable[bytes], many: int) -> list[dict[str, Any]]:
+    """Give so many records from the first that any format knows: metadata may stand before it."""
+    modules = [load(name) for name in names()]
+
+    def is_unknown(record: dict[str, Any]) -> bool:
+        return not any(_knows(module, record) for module in modules)
+
+    return list(islice(dropwhile(is_unknown, _records(lines)), many))
 
 
 def _scores(records: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -79,10 +79,10 @@ def test_in_place_a_full_disk_leaves_the_source_alone_and_nothing_beside_it(tmp_
 def test_in_place_a_result_without_room_takes_its_backup_with_it(tmp_path, monkeypatch):
     path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
 
-    def put(*_):
+    def put(*_, **__):
         raise InputError("cannot be written: No space left on device")
 
-    monkeypatch.setattr(store, "put", put)
+    monkeypatch.setattr(store, "write_file", put)
     line = task.run(RECIPE, Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert (line.status, line.error) == ("failed", "cannot be written: No space left on device")
     assert tree(tmp_path) == {"x.jsonl": sha256(BIG)}

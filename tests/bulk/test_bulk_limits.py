@@ -71,6 +71,15 @@ def test_a_file_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path)
     assert list(tree(tmp_path / "out")) == list(GOOD)
 
 
+@pytest.mark.parametrize("bound", [1, 60, 99])
+def test_a_bound_that_no_worker_can_begin_with_is_a_usage_error(tmp_path, bound):
+    source = write(tmp_path / "in", GOOD)
+    done = bulk(source, "-o", tmp_path / "out", "--max-memory", bound)
+    assert done.returncode == 2
+    assert done.stderr == "compactctl: --max-memory must be at least 100 (MB), or 0 for no bound\n"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("kind", ["gzip", "Zstandard"])
 def test_a_packed_file_needs_no_room_for_more_than_it_holds(tmp_path, kind):
     source = write(tmp_path / "in", {"packed.jsonl": pack.pack(BIG, kind)})

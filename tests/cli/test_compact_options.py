@@ -98,6 +98,23 @@ def test_a_window_is_the_hard_limit(compact):
         ("--tool", "Bash=middle", "--soft-limit", "10"),
         ("--tool", "Bash", "--soft-limit", "10"),
         ("--read-tool", "fetch", "--soft-limit", "10"),
+        ("--window", "20000", "--soft-limit", "1000"),
+        ("--window", "20000", "--hard-limit", "5"),
+        ("--reserve", "2000"),
+        # A layer refuses these although the session never comes to it.
+        ("--tool", "Bash"),
+        ("--read-tool", "fetch"),
+        ("--max-tokens", "1"),
+        ("--max-summary-tokens", "1"),
+        ("--keep-turns", "0"),
+        ("--keep-turns", "2", "--prune-keep-messages", "3"),
+        ("--prune-mode", "snip", "--head", "60"),
+        # What only a run over many files does.
+        ("--jobs", "2"),
+        ("--resume",),
+        ("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"),
+        ("--file-timeout", "1"),
+        ("--max-memory", "500"),
     ],
 )
 def test_options_that_can_not_be_are_usage_errors(compact, options):

@@ -20,6 +20,9 @@ from shell import (
     wait_until_it_waits,
 )
 
+from compactctl import atomic, files
+from compactctl.errors import InputError
+
 EXPECTED = run(*CUT, stdin=LONG).stdout
 
 
@@ -96,3 +99,17 @@ def test_a_file_that_changes_meanwhile_is_not_written_over(source):
     assert "changed since it was read" in complaint
     assert source.read_bytes() == LONG + b'{"role":"user","content":"more"}\n'
     assert names(source.parent) == ["report", "s.jsonl"]
+
+
+def test_what_is_appended_after_the_backup_is_not_lost(source, monkeypatch):
+    def and_then_append(path, *content):
+        backup = atomic.back_up(path, *content)
+        with path.open("ab") as file:
+            file.write(b'{"role":"user","content":"wait"}\n')
+        return backup
+
+    monkeypatch.setattr(files, "back_up", and_then_append)
+    with pytest.raises(InputError, match="changed since it was read; nothing was written"):
+        files.write([b"small\n"], None, str(source), in_place=True)
+    assert source.read_bytes() == LONG + b'{"role":"user","content":"wait"}\n'
+    assert names(source.parent) == ["s.jsonl"]

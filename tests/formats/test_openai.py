@@ -239,9 +239,16 @@ def test_what_only_one_api_has_tells_the_format(name, records):
 @pytest.mark.parametrize(("few", "name"), [(20, "messages"), (19, "openai")])
 def test_twenty_of_the_first_records_settle_the_format(few, name):
     asked = says("user", [{"type": "tool_result", "tool_use_id": "a", "content": "x"}])
-    header = [{"n": n} for n in range(30 - few)]
+    others = [{"n": n} for n in range(30 - few)]
     later = [says("assistant", None, tool_calls=[]) for _ in range(40)]
-    assert formats.detect(raw(*header, *[asked] * few, *later)) is formats.load(name)
+    records = [*others, *[asked] * few, *others, *later]
+    assert formats.detect(raw(*records)) is formats.load(name)
+
+
+@pytest.mark.parametrize("kind", ["compactctl.fact", "summary"])
+def test_any_number_of_records_that_prove_nothing_may_come_first(kind):
+    records = [*[{"type": kind}] * 500, USER, says("assistant", "x")]
+    assert formats.detect(raw(*records)) is formats.load("messages")
 
 
 def pretty(value):
