@@ -66,7 +66,8 @@ def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Blo
     elif pointer is None and any(cut and cut.pointer for cut in cuts):
         return result  # a placeholder has room for one pointer, and these are several texts
     images = [piece for piece in result.content if piece.kind == "image"]
-    left = placeholders.cleared(sum(whole) if any(cuts) else before, pointer, images)
+    size = sum(whole) if any(cuts) else before
+    left = placeholders.cleared(size, pointer, images, failed=result.failed)
     new = msgspec.structs.replace(result, content=_with_text(result.content, left))
     after = view.count(new)
     if after >= before:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from compactctl import placeholders
 from compactctl.placeholders import Cut
 from compactctl.tokens import Counter
@@ -67,7 +69,8 @@ def cut_text(counter: Counter, given: Cut, limit: int, ends: Ends) -> str:
         head = _head(counter, given.head, int(room * ends[0]))
         tail = _tail(counter, given.tail, int(room * ends[1]))
         left = head.tokens + tail.tokens
-        short = placeholders.cut(head.text, tail.text, given.original, left, given.pointer)
+        left_of = msgspec.structs.replace(given, head=head.text, tail=tail.text)
+        short = placeholders.cut(left_of, left)
         excess = _count(counter, short, head, tail) - limit
         if excess <= 0 or room <= 0:
             return short

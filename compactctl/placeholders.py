@@ -31,13 +31,17 @@ GAP = f"{CUT}a gap: the entry that came before is not in the file]"
 NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,9}"
 """A number as it is written here; of more digits it is none of ours, and Python may refuse it."""
 
+_FAILED = ", the call failed"
+"""Where no flag says so but the text, it has to go on doing so."""
+
 _POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
     rf"\n?\[compactctl: {NUMBER} of ({NUMBER}) tokens cut \(([0-9a-f]{{8}})\)"
-    rf"(?:, whole in ({_POINTER}))?\]\n?"
+    rf"({_FAILED})?(?:, whole in ({_POINTER}))?\]\n?"
 )
 _CLEARED = re.compile(
-    rf"\[compactctl: tool result of {NUMBER} tokens cleared(?:, (?:whole|text) in {_POINTER})?"
+    rf"\[compactctl: tool result of {NUMBER} tokens cleared({_FAILED})?"
+    rf"(?:, (?:whole|text) in {_POINTER})?"
     r"(?:, removed with it: .+)?\]",
     re.DOTALL,
 )
@@ -73,14 +77,15 @@ class Cut(msgspec.Struct, frozen=True):
     tail: str
     original: int
     pointer: str | None = None
+    failed: bool = False
 
 
-def cut(head: str, tail: str, original: int, left: int, pointer: str | None = None) -> str:
-    """Join ``head`` and ``tail`` around a note; ``original`` and ``left`` are tokens."""
-    digest = _digest(head, tail, original, pointer)
-    note = f"{CUT}{original - left:,} of {original:,} tokens cut ({digest}){_whole_in(pointer)}]"
-    before = f"{head}\n" if head else ""
-    after = f"\n{tail}" if tail else ""
+def cut(whole: Cut, left: int) -> str:
+    """Join the head and the tail around a note; ``left`` is how many tokens they have."""
+    note = f"{CUT}{whole.original - left:,} of {whole.original:,} tokens cut ({_digest_of(whole)})"
+    note += f"{_FAILED if whole.failed else ''}{_whole_in(whole.pointer)}]"
+    before = f"{whole.head}\n" if whole.head else ""
+    after = f"\n{whole.tail}" if whole.tail else ""
     return f"{before}{note}{after}"
 
 
@@ -90,31 +95,47 @@ def read_cut(text: str) -> Cut | None:
         return None
     for found in itertools.islice(_CUT.finditer(text), _CANDIDATES):
         head, tail = text[: found.start()], text[found.end() :]
-        original = read_number(found[1])
-        if found[2] == _digest(head, tail, original, found[3]):
-            return Cut(head, tail, original, found[3])
+        whole = Cut(head, tail, read_number(found[1]), found[4], found[3] is not None)
+        if found[2] == _digest_of(whole):
+            return whole
     return None
 
 
-def _digest(head: str, tail: str, original: int, pointer: str | None) -> str:
+def _digest_of(whole: Cut) -> str:
+    failed = ("failed",) if whole.failed else ()
+    return _digest(str(whole.original), whole.pointer or "", whole.head, whole.tail, *failed)
+
+
+def _digest(*said: str) -> str:
     import hashlib  # noqa: PLC0415 (3 ms and 4 MB, which no stage needs that meets no cut)
 
-    whole = f"{original}\0{pointer or ''}\0{head}\0{tail}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(whole).hexdigest()[:8]
+    return hashlib.sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def tells_failure(text: str) -> bool:
+    """Say whether a note or a placeholder says that the call failed whose result it is in."""
+    if _FAILED not in text:
+        return False
+    cleared = _CLEARED.fullmatch(text) if len(text) <= _LONGEST else None
+    found = None if cleared else read_cut(text)
+    return bool(cleared and cleared[1]) or (found is not None and found.failed)
 
 
 def _whole_in(pointer: str | None) -> str:
     return f", whole in {pointer}" if pointer else ""
 
 
-def cleared(original: int, pointer: str | None, images: Sequence[Block] = ()) -> str:
+def cleared(
+    original: int, pointer: str | None, images: Sequence[Block] = (), *, failed: bool = False
+) -> str:
     """Stand for a result that was taken out; ``original`` is its size in tokens.
 
     What ``pointer`` leads to is its text: its ``images`` are kept nowhere, and are named.
     """
     where = f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
     gone = f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
-    return f"{CUT}tool result of {original:,} tokens cleared{where}{gone}]"
+    said = _FAILED if failed else ""
+    return f"{CUT}tool result of {original:,} tokens cleared{said}{where}{gone}]"
 
 
 def read_cleared(text: str) -> bool:
@@ -184,7 +205,7 @@ def pruned(what: Pruned) -> str:
         rest += f" Files modified: {_list(what.modified, what.more_modified)}."
     if what.pointers:
         rest += f" Whole in {', '.join(what.pointers)}"
-    digest = _digest(noun, rest, what.messages, None)
+    digest = _digest(str(what.messages), "", noun, rest)
     return f"{CUT}{what.messages:,} earlier {noun} removed ({digest}).{rest}]"
 
 

@@ -24,7 +24,7 @@ OUTPUTS = (
     (LOG, IMAGE, LONG),
     (IMAGE, IMAGE),
     (f"before\n{LOOKALIKE}\nafter",),
-    (placeholders.cut("head\n" * 30, "tail", 5000, 70),),
+    (placeholders.cut(placeholders.Cut("head\n" * 30, "tail", 5000), 70),),
     ("<|endoftext|> \u2028 \x85 \x1b[31m \u202e \x7f",),
     ("x" * 1200,),
     (" " * 3000,),

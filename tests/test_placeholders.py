@@ -8,23 +8,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactctl import placeholders
-from compactctl.placeholders import Pruned
+from compactctl.placeholders import Cut, Pruned
 
 POINTER = "artifact:s1:abc.txt:0123456789ab"
 sizes = st.integers(0, 10**9)
 paths = st.lists(st.text(min_size=1), max_size=5)
 
 
-@given(st.text(), st.text(), sizes, st.sampled_from([None, POINTER]))
-def test_a_note_of_a_cut_is_read_back(head, tail, original, pointer):
-    found = placeholders.read_cut(placeholders.cut(head, tail, original, original // 2, pointer))
-    assert (found.head, found.tail, found.original) == (head, tail, original)
-    assert found.pointer == pointer
+@given(st.text(), st.text(), sizes, st.sampled_from([None, POINTER]), st.booleans())
+def test_a_note_of_a_cut_is_read_back(head, tail, original, pointer, failed):
+    whole = Cut(head, tail, original, pointer, failed)
+    text = placeholders.cut(whole, original // 2)
+    assert placeholders.read_cut(text) == whole
+    assert placeholders.tells_failure(text) == failed
+
+
+@given(st.integers(0, 10**6), st.sampled_from([None, POINTER]), st.booleans())
+def test_what_was_cleared_tells_whether_its_call_failed(original, pointer, failed):
+    text = placeholders.cleared(original, pointer, failed=failed)
+    assert placeholders.read_cleared(text)
+    assert placeholders.tells_failure(text) == failed
+    assert not placeholders.tells_failure(f"It said: {text}")
+
+
+def test_a_failure_that_somebody_wrote_into_a_note_is_none():
+    text = placeholders.cut(Cut("head", "tail", 50), 9)
+    assert not placeholders.tells_failure(text.replace(")]", "), the call failed]"))
 
 
 @given(st.text(), st.text(), sizes)
 def test_a_note_whose_surroundings_changed_is_no_note(head, tail, original):
-    text = placeholders.cut(head, tail, original, 0)
+    text = placeholders.cut(Cut(head, tail, original), 0)
     assert placeholders.read_cut(f"{text}more") is None
     assert placeholders.read_cut(f"more\n{text}") is None
 
@@ -48,7 +62,7 @@ def test_look_alikes_of_a_cut_are_not_trusted(text):
 
 def test_a_look_alike_before_the_note_does_not_hide_it():
     head = "[compactctl: 1 of 2 tokens cut (00000000)]\nwords"
-    assert placeholders.read_cut(placeholders.cut(head, "", 50, 9)).original == 50
+    assert placeholders.read_cut(placeholders.cut(Cut(head, "", 50), 9)).original == 50
 
 
 @given(st.integers(1, 10**6), paths, paths, st.integers(0, 99), st.integers(0, 99))

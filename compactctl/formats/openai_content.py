@@ -14,7 +14,7 @@ import msgspec
 from compactctl import jsonio
 from compactctl.formats.values import string
 from compactctl.model import MADE, Block
-from compactctl.placeholders import NO_RESULT
+from compactctl.placeholders import NO_RESULT, tells_failure
 from compactctl.tokens.images import image_from_data_uri
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
@@ -112,13 +112,16 @@ def failed(text: str) -> bool:
     """Say whether a result tells that its call failed, since no flag does (CONTRACT §11).
 
     That is an object with a true ``error`` or ``is_error``, or a header with an exit status other
-    than 0; an object may carry the status as ``metadata.exit_code``, as Codex once wrote it.
+    than 0; an object may carry the status as ``metadata.exit_code``, as Codex once wrote it. What
+    a layer took out of it says so in its place.
     """
+    if text == NO_RESULT or tells_failure(text):
+        return True
     if text.startswith("{"):
         given = load(text) if _TELLING.search(text) else {}
         return bool(given.get("error")) or given.get("is_error") is True or exit_code(given) != 0
     found = _STATUS.match(text)
-    return text == NO_RESULT or (found is not None and found[1].strip("-0") != "")
+    return found is not None and found[1].strip("-0") != ""
 
 
 def load(text: str) -> dict[str, Any]:

@@ -160,7 +160,10 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
     if any(one < min(size, _least(view)) for one, size in zip(room, sizes, strict=True)):
         groups, room = [texts], [limit]  # a note in each would take more than there is
     pointers: list[str] = []
-    new = [_cut_texts(view, *each, ends, pointers) for each in zip(groups, room, strict=True)]
+    new = [
+        _cut_texts(view, *each, ends, pointers, failed=result.failed)
+        for each in zip(groups, room, strict=True)
+    ]
     after = sum(map(counter.count, new))
     if after >= sum(sizes):
         return result
@@ -169,11 +172,13 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
     return msgspec.structs.replace(result, content=_with_texts(result.content, new))
 
 
-def _cut_texts(view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str]) -> str:
+def _cut_texts(
+    view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str], *, failed: bool
+) -> str:
     """Cut texts that share one note; they are stored first, unless an earlier run did so."""
     if len(texts) == 1 and view.counter.fits(texts[0], limit):
         return texts[0]
-    given = source(view.counter, texts)
+    given = msgspec.structs.replace(source(view.counter, texts), failed=failed)
     if view.store is not None and not any(map(placeholders.read_cut, texts)):
         given = msgspec.structs.replace(given, pointer=view.store(given.head))
         pointers.append(given.pointer or "")

@@ -8,6 +8,7 @@ from compactctl import placeholders
 from compactctl.errors import UsageError
 from compactctl.layers.dedup import dedup
 from compactctl.model import result_text
+from compactctl.placeholders import Cut
 from compactctl.protocol.check import problems
 
 TEXT = "\n".join(f"{number}\tvalue_{number} = compute({number})" for number in range(1, 80))
@@ -149,7 +150,7 @@ def test_a_pipe_is_no_read():
 
 def test_a_shell_read_that_was_cut_supersedes_nothing():
     head, tail = TEXT[:400], TEXT[-400:]
-    short = placeholders.cut(head, tail, 5000, 300)
+    short = placeholders.cut(Cut(head, tail, 5000), 300)
     part = shell("s1", "sed -n 30,40p /w/a.py", "the lines that the cut took out " * 8)
     assert gone(*part, *shell("s2", "cat /w/a.py", short)) == []
     assert gone(*part, *shell("s2", "cat /w/a.py", placeholders.cleared(900, None))) == []
@@ -164,7 +165,7 @@ def test_a_read_of_many_files_goes_when_all_of_them_are_shown_again():
 
 
 def test_a_read_of_many_files_that_was_cut_supersedes_nothing():
-    short = placeholders.cut(TEXT[:400], "", 5000, 300)
+    short = placeholders.cut(Cut(TEXT[:400], "", 5000), 300)
     many = exchange("m", short, tool="read_many_files", paths=["/w/a.py", "/w/b.py"])
     assert gone(*reading("r1", TEXT), *many) == []
 
@@ -188,7 +189,7 @@ def test_a_read_tool_of_ones_own_with_a_range():
 
 def test_a_read_tool_whose_result_was_taken_out_supersedes_nothing():
     tools = ["fetch:where"]
-    for left in (placeholders.cleared(900, None), placeholders.cut(TEXT[:300], "", 900, 100)):
+    for left in (placeholders.cleared(900, None), placeholders.cut(Cut(TEXT[:300], "", 900), 100)):
         assert gone(*fetch("f1"), *fetch("f2", left), read_tool=tools) == []
 
 
