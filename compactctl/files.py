@@ -112,7 +112,11 @@ def check_report(report: str, source: str, output: str | None) -> None:
 
     """
     found = _stat(report)
-    same = output is not None and os.path.realpath(report) == os.path.realpath(output)
+    if output is None or output == STANDARD:
+        out = _stat_stream(sys.stdout)
+        same = found is not None and out is not None and _is_one_file(found, out)
+    else:
+        same = os.path.realpath(report) == os.path.realpath(output)
     if same or (found is not None and _is_input(found, source)):
         raise UsageError(f"--report {report} is a transcript; give the report a file of its own")
 
@@ -148,10 +152,12 @@ def _stat_stream(stream: TextIO | None) -> os.stat_result | None:
 
 def _is_input(found: os.stat_result, source: str) -> bool:
     """Say whether ``found`` is the file that is read, by whatever name."""
-    if not stat.S_ISREG(found.st_mode):
-        return False
     read = _stat_stream(sys.stdin) if source == STANDARD else _stat(source)
-    return read is not None and os.path.samestat(found, read)
+    return read is not None and _is_one_file(found, read)
+
+
+def _is_one_file(one: os.stat_result, other: os.stat_result) -> bool:
+    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, other)
 
 
 def write_standard(chunks: Iterable[bytes]) -> None:

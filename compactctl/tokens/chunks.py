@@ -1,7 +1,7 @@
 """Pieces of text that every engine counts in linear time.
 
 tiktoken 0.14 aborts with a stack overflow, which no ``except Exception`` catches, at a million
-spaces in a row. A text is therefore never given to an engine whole when it is long. Both engines
+spaces in a row. A text is therefore never given to an engine whole when it is long. All engines
 get the same pieces, so they give the same count.
 """
 

@@ -143,3 +143,12 @@ def test_a_report_is_never_appended_to_a_transcript(source, tmp_path):
         refused(run(*CUT, "--report", source, stdin=file), 2)
     assert source.read_bytes() == LONG
     assert not output.exists()
+
+
+def test_a_report_that_is_standard_output_is_refused(source, tmp_path):
+    report = tmp_path / "out.jsonl"
+    with report.open("wb") as file:
+        assert "is a transcript" in refused(run(*CUT, source, "--report", report, stdout=file), 2)
+    assert report.read_bytes() == b""
+    with Path("/dev/null").open("wb") as file:
+        assert run(*CUT, source, "--report", "/dev/null", stdout=file).returncode == 0
