@@ -7,7 +7,7 @@ import json
 import pytest
 from builders import COUNTER, ids, load, texts
 
-from compactctl import pipeline, placeholders
+from compactctl import pipeline, placeholders, report
 
 RULES = "# AGENTS.md instructions for /w\n<INSTRUCTIONS>\nuse tabs\n</INSTRUCTIONS>"
 SUMMARY = (
@@ -142,3 +142,13 @@ def test_what_opens_a_view_behind_an_answer_stays_in_a_second_run(options):
     assert not twice.steps[0].actions
     assert twice.messages == again.messages
     assert any(words.startswith("<environment_context>") for words in texts(twice.messages))
+
+
+@pytest.mark.parametrize("behind", [(), *BEHIND.values()], ids=["nothing", *BEHIND])
+def test_the_open_tail_is_warned_of_wherever_it_is_kept(behind):
+    found = session(said("user", "go"), OPEN, *behind)
+    assert report.open_tail(found) == 3
+
+
+def test_a_call_that_the_user_talked_over_is_no_open_tail():
+    assert report.open_tail(session(said("user", "go"), OPEN, said("user", "well?"))) is None
