@@ -48,11 +48,12 @@ def is_request(block: Block) -> bool:
 def first_request(messages: Sequence[Message]) -> set[Place]:
     """Give the blocks of the first user message, and of the first in which a person asked.
 
-    Results are no part of it. A summary of what came before counts as what was asked first; one
+    Results are no part of it, and a note of this tool alone is not that message: it may be put in
+    front of it. A summary of what came before counts as what was asked first; one
     that stands beside it in front of the first answer stays as well.
     """
     found: set[Place] = set()
-    asked = False
+    opened = asked = False
     for position, message in enumerate(messages):
         if message.role == "assistant" and asked:
             break
@@ -61,12 +62,20 @@ def first_request(messages: Sequence[Message]) -> set[Place]:
         blocks = list(enumerate(message.blocks))
         sums_up = {Place(position, at) for at, block in blocks if is_summary(block)}
         asks = bool(sums_up) or any(is_request(block) for _, block in blocks)
-        if not asked and (asks or not found):
+        if not asked and (asks or not opened):
             found |= {Place(position, at) for at, block in blocks if block.kind != "result"}
+            opened = opened or any(_is_said(block) for _, block in blocks)
         elif asked:
             found |= sums_up
         asked = asked or asks
     return found
+
+
+def _is_said(block: Block) -> bool:
+    """Say whether a user block is more than a result or a note of this tool."""
+    return block.kind != "result" and not (
+        block.kind == "text" and placeholders.is_note(block.text)
+    )
 
 
 def is_summary(block: Block) -> bool:

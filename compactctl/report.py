@@ -11,7 +11,8 @@ from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.layer import number
-from compactctl.protocol.pairs import open_loop
+from compactctl.protocol import pairs
+from compactctl.protocol.rule import CHAT
 from compactctl.protocol.rules import BY_ID
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ def details(step: Step, transcript: Transcript) -> list[str]:
 
 def open_tail(transcript: Transcript) -> int | None:
     """Give the line of the first call at the end that has no result yet (CONTRACT §1)."""
-    tail = transcript.messages[open_loop(transcript.messages) :]
-    answered = {b.call_id for message in tail for b in message.blocks if b.kind == "result"}
-    for block in tail[0].blocks if tail else ():
-        if block.kind == "call" and block.call_id not in answered:
-            return transcript.entries[block.entry].line
+    messages = transcript.messages
+    tail = messages[pairs.open_tail(messages, joined=transcript.format.PROFILE not in CHAT) :]
+    for interaction in pairs.pair(tail).interactions:
+        if interaction.result is None:
+            return transcript.entries[pairs.block_at(tail, interaction.call).entry].line
     return None
 
 

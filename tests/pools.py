@@ -49,6 +49,7 @@ PROMPTS = (
     *(text(words) for words in WORDS),
     text("<system-reminder>\nuse tabs\n</system-reminder>"),
     text("<system-reminder>\nuse spaces\n</system-reminder>"),
+    text("<environment_context>\n<cwd>/w</cwd>\n</environment_context>"),
     text("Caveat: The messages below were not typed", meta=True),
     text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
     text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),

@@ -65,15 +65,47 @@ def _turn(draw, number):
     return assistant(*answer), answers, prompts
 
 
+ROLLBACK = Mark(
+    {
+        "type": "event_msg",
+        "payload": {"type": "thread_rolled_back", "num_turns": 1},
+        "timestamp": "",
+    }
+)
+"""What Codex writes when the user goes back: the last prompt is out of the view."""
 MARK = Mark({"type": "compactctl.compaction", "summary": "s"})
+LATE_PROMPT = (
+    assistant(read("r1", "/w/CLAUDE.md")),
+    user(result("r1", "use tabs")),
+    assistant(pools.LONG, read("r2", "/w/AGENTS.md")),
+    user(
+        result("r2", "use spaces"), "<environment_context>\n<cwd>/w</cwd>\n</environment_context>"
+    ),
+    assistant(pools.LONG, read("r3", "/w/sub/AGENTS.md")),
+    user(result("r3", "use both")),
+)
+"""The first user message follows an answer, and is the harness's; reads of rules part it off."""
+BEHIND_CALLS = (
+    *[()] * 4,
+    (system("Be brief."),),
+    (system("Be brief."), assistant("Still at it.")),
+    (user("a wrong turn"), ROLLBACK, assistant("Still at it.")),
+)
+"""What may stand between the last calls and their results, if there are any."""
 SUMMARY = text(summaries.fence(summaries.write({"Goal": ["mend it"]})))
 
 
 @st.composite
-def conversations(draw):
-    """A conversation as a provider would take it; it may stop in the middle of a batch."""
+def conversations(draw, *, is_codex=False):
+    """A conversation as a provider would take it; it may stop in the middle of a batch.
+
+    In Codex an answer may open it, and its last calls may be open in front of other words.
+    """
     said = [system("Be kind.")] if draw(st.integers(0, 3)) == 3 else []
-    said.append(user(*draw(st.lists(st.sampled_from(pools.PROMPTS), min_size=1, max_size=3))))
+    if is_codex and draw(st.integers(0, 4)) == 4:
+        said += LATE_PROMPT
+    else:
+        said.append(user(*draw(st.lists(st.sampled_from(pools.PROMPTS), min_size=1, max_size=3))))
     many = draw(st.sampled_from((0, 1, 2, 3, 5, 6, 8, 10)))
     for number in range(many):
         answer, answers, prompts = draw(_turn(number))
@@ -87,6 +119,8 @@ def conversations(draw):
             said += [MARK, user(SUMMARY)]
         elif event == 18 and prompts and not answers:
             said.append(Abandoned((user("a wrong turn"), assistant("so be it"))))
+        if number == many - 1 and not prompts and is_codex:
+            said += draw(st.sampled_from(BEHIND_CALLS))
         if answers or prompts:
             said.append(user(*answers, *prompts))
     return said
@@ -109,7 +143,7 @@ def transcripts(draw, format_name):
     every = ways(format_name)
     way = st.sampled_from(every)
     lines, objects = [], []
-    records = scribe.write(draw(conversations()), lambda: draw(way))
+    records = scribe.write(draw(conversations(is_codex=format_name == "codex")), lambda: draw(way))
     if scribe.module.PROFILE == "openai-responses":
         records = _delayed(draw, list(records))
     for record, own in records:

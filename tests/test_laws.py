@@ -261,6 +261,17 @@ def test_the_open_loop_is_touched_by_truncate_alone(name, data):
 
 
 @law
+def test_a_call_that_is_reported_as_the_open_tail_stays_so(name, data):
+    _, before, result = run_any(data, name)
+    assert open_tail(load(written_by(result), name)) == open_tail(before)
+
+
+def open_tail(transcript):
+    found = problems(transcript.messages, transcript.format.PROFILE)
+    return [problem.call_id for problem in found if problem.rule == "TAIL-01"]
+
+
+@law
 def test_prune_keeps_the_alternation_of_roles(name, data):
     _, _, found, result = run_one(data, name, ("prune",))
     assert alternates(result.messages) or not alternates(found.messages)

@@ -79,6 +79,19 @@ def test_results_are_no_part_of_the_first_request():
 
 
 @pytest.mark.parametrize(
+    "note", [placeholders.pruned(placeholders.Pruned(3, [], [])), placeholders.GAP]
+)
+def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
+    opening = "<environment_context>\n</environment_context>"
+    said = [assistant("x"), user(opening), assistant("y"), user("go")]
+    alone = [user(note), *said]
+    beside = [assistant("w"), user(result("c", "out"), note), *said]
+    for messages in (said, alone, beside):
+        first = at(messages, pins.first_request(messages))
+        assert [words for words in first if words != note] == [opening, "go"]
+
+
+@pytest.mark.parametrize(
     "summary", [text("sum", name="summary", meta=True), text(summaries.fence("sum"))]
 )
 def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactctl.protocol.identity import is_blank
-from compactctl.protocol.pairs import Place, block_at
+from compactctl.protocol.pairs import Place, block_at, open_tail
 from compactctl.protocol.rule import ANTHROPIC, CHAT, EVERY, SENDABLE, Breach, Rule
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class _Runs:
     def __init__(self, messages: Sequence[Message], *, merged: bool) -> None:
         """Count the runs; with ``merged``, assistant messages side by side are one."""
         self._messages = messages
+        self._tail = open_tail(messages, joined=merged)
         self._run: list[int] = []
         self._ends: list[Place | None] = [None]
         """Per run, the first block behind it that is no result."""
@@ -229,7 +230,7 @@ class _Runs:
 
     def is_tail(self, call: Place) -> bool:
         """Say whether nothing but results follows the run of this call."""
-        return self.of(call) == len(self._ends) - 1 and self._ends[-1] is None
+        return call.message >= self._tail
 
 
 def _first_other(message: Message, position: int) -> Place | None:

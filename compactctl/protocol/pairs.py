@@ -69,15 +69,43 @@ def block_at(messages: Sequence[Message], place: Place) -> Block:
     return messages[place.message].blocks[place.block]
 
 
+def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:
+    """Give the last run of assistant messages, which a provider reads as one message.
+
+    System messages do not part it; without ``joined`` each assistant message is a run of its own.
+    """
+    end = len(messages)
+    while end and messages[end - 1].role != "assistant":
+        end -= 1
+    start = end
+    for position in range(end - 1, -1, -1):
+        if messages[position].role == "assistant":
+            start = position
+        if messages[position].role == "user" or not joined:
+            break
+    return range(start, end)
+
+
+def open_tail(messages: Sequence[Message], *, joined: bool = True) -> int:
+    """Give where the last run begins if nothing but results follows it, else ``len(messages)``.
+
+    Calls from there on that have no result are the open tail: the session stopped there.
+    """
+    run = last_run(messages, joined=joined)
+    parts = {"user"} if joined else {"user", "system"}
+    for message in messages[run.stop :]:
+        if message.role in parts and any(block.kind != "result" for block in message.blocks):
+            return len(messages)
+    return run.start
+
+
 def open_loop(messages: Sequence[Message]) -> int:
     """Give the index of the message that opens the loop at the end, else ``len(messages)``.
 
-    The open loop is the last assistant message that holds calls, with what answers it, while no
-    assistant message follows (CONTRACT §11).
+    The open loop is the last run of assistant messages, from the first that holds calls, with
+    what answers it (CONTRACT §11). So the open tail is part of it, whoever's rules apply.
     """
-    for position in range(len(messages) - 1, -1, -1):
-        message = messages[position]
-        if message.role == "assistant":
-            calls = any(block.kind == "call" for block in message.blocks)
-            return position if calls else len(messages)
+    for position in last_run(messages):
+        if any(block.kind == "call" for block in messages[position].blocks):
+            return position
     return len(messages)

@@ -2,7 +2,8 @@
 
 A turn is an assistant message with every result that it asked for, and whatever stands before the
 last of these; the user blocks before it open it. So a cut between turns can not part a call from
-its result, wherever a provider lets that stand (Responses: anywhere behind the call).
+its result, wherever a provider lets that stand (Responses: anywhere behind the call). The open
+loop is one turn, even where it is a run of several assistant messages.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.protocol.pairs import pair
+from compactctl.protocol.pairs import open_loop, pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +41,10 @@ class Turn(msgspec.Struct, frozen=True):
 def turns(messages: Sequence[Message], pairing: Pairing | None = None) -> list[Turn]:
     """Give the turns in order; a user message at the end that no assistant answers opens none."""
     reach = last_results(messages, pairing)
+    loop = open_loop(messages)
     found: list[Turn] = []
     for position, message in enumerate(messages):
-        if message.role != "assistant" or reach[position] >= position:
+        if message.role != "assistant" or reach[position] >= position or position > loop:
             continue
         before = position - 1
         prompts = before >= 0 and messages[before].role == "user" and is_prompt(messages[before])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import COUNTER, load, texts
+from builders import COUNTER, ids, load, texts
 
-from compactctl import pipeline, placeholders
+from compactctl import pipeline, placeholders, report
 
 RULES = "# AGENTS.md instructions for /w\n<INSTRUCTIONS>\nuse tabs\n</INSTRUCTIONS>"
 SUMMARY = (
@@ -34,9 +34,13 @@ def ran(call_id, **given):
 
 def rollout(opening, *items):
     history = {"message": "", "replacement_history": opening}
-    lines = [{"type": "session_meta", "payload": {"id": "s", "cwd": "/w"}}]
-    lines.append({"type": "compacted", "payload": history})
-    lines += [{"type": "response_item", "payload": each} for each in items]
+    return session(*items, first=[{"type": "compacted", "payload": history}])
+
+
+def session(*items, first=()):
+    lines = [{"type": "session_meta", "payload": {"id": "s", "cwd": "/w"}}, *first]
+    kinds = {"thread_rolled_back": "event_msg"}
+    lines += [{"type": kinds.get(i["type"], "response_item"), "payload": i} for i in items]
     return load([json.dumps(line).encode() + b"\n" for line in lines], "codex")
 
 
@@ -84,3 +88,67 @@ def test_the_marker_names_the_files_of_patches_and_of_shell_reads():
     left = texts(pruned(rollout(OPENING, *work, *REST), keep_turns=1))
     (mark,) = [mark for words in left if (mark := placeholders.read_pruned(words))]
     assert (mark.read, mark.modified) == (["d.py"], ["a.py", "b.py", "c.py"])
+
+
+OPEN = ran("open", command=["make"])[0]
+BEHIND = {
+    "a rule": [said("developer", "be brief")],
+    "a rule and words": [said("developer", "be brief"), said("assistant", "waiting")],
+    "words after going back": [
+        said("user", "a wrong turn"),
+        item("thread_rolled_back", num_turns=1),
+        said("assistant", "never mind"),
+    ],
+}
+ENVIRONMENT = said("user", "<environment_context>\n<cwd>/w</cwd>\n</environment_context>")
+LAYERS = [
+    ("prune", {"keep_turns": 1}),
+    ("prune", {"keep_messages": 1}),
+    ("prune", {"keep_tokens": 1}),
+    ("prune", {"mode": "snip", "head": 0, "max_messages": 4}),
+    ("prune", {"mode": "snip", "head": 1, "max_messages": 2}),
+    ("summarize", {"keep_messages": 1, "max_summary_tokens": 150}),
+]
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
+@pytest.mark.parametrize(("layer", "options"), LAYERS, ids=str)
+def test_the_open_tail_stays_whatever_stands_behind_it(layer, options, behind):
+    found = session(said("user", "go"), *WORK, *REST, said("user", "make it"), OPEN, *behind)
+    left = pipeline.run(found, (layer,), {layer: options}, COUNTER).messages
+    assert len(left) < len(found.messages)
+    assert "open" in ids(left)
+    assert texts(left)[-1] == texts(found.messages)[-1]
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
+def test_where_there_is_nothing_but_the_open_tail_nothing_goes(behind):
+    found = session(said("user", "go"), OPEN, *behind)
+    assert (
+        not pipeline.run(found, ("prune",), {"prune": {"keep_turns": 1}}, COUNTER).steps[0].actions
+    )
+
+
+@pytest.mark.parametrize("options", [given for layer, given in LAYERS if layer == "prune"], ids=str)
+def test_what_opens_a_view_behind_an_answer_stays_in_a_second_run(options):
+    rules = [ran(f"r{n}", command=["cat", f"/w/{n}/AGENTS.md"]) for n in range(3)]
+    filler = said("assistant", "word " * 90)
+    opening = [*rules[0], filler, *rules[1], ENVIRONMENT, filler, *rules[2]]
+    found = session(*opening, said("user", "go"), *WORK, said("assistant", "done"))
+    once = pipeline.run(found, ("prune",), {"prune": options}, COUNTER)
+    again = load(once.written().chunks, "codex")
+    twice = pipeline.run(again, ("prune",), {"prune": options}, COUNTER)
+    assert once.steps[0].actions
+    assert not twice.steps[0].actions
+    assert twice.messages == again.messages
+    assert any(words.startswith("<environment_context>") for words in texts(twice.messages))
+
+
+@pytest.mark.parametrize("behind", [(), *BEHIND.values()], ids=["nothing", *BEHIND])
+def test_the_open_tail_is_warned_of_wherever_it_is_kept(behind):
+    found = session(said("user", "go"), OPEN, *behind)
+    assert report.open_tail(found) == 3
+
+
+def test_a_call_that_the_user_talked_over_is_no_open_tail():
+    assert report.open_tail(session(said("user", "go"), OPEN, said("user", "well?"))) is None
