@@ -25,14 +25,17 @@ class _Draft:
 class Assembler:
     """Collects blocks in file order; :meth:`messages` gives the view."""
 
-    def __init__(self) -> None:
-        """Start with an empty view."""
+    def __init__(self, *, answers_join: bool = False) -> None:
+        """Start with an empty view; ``answers_join`` as :func:`merge_users` joins them."""
+        self._answers_join = answers_join
         self._drafts: list[_Draft] = []
         self._by_key: dict[str, _Draft] = {}
         self._open: dict[str, list[_Draft]] = {}
         self.resets = 0
         self.hides = False
         """Whether something that was said is not in the view, and may come into it by a change."""
+        self.overreach: dict[int, int] = {}
+        """Entries that take back more turns than there are: how many there are."""
 
     def reset(self) -> None:
         """Start the view anew behind a compaction mark; only system messages stay in force."""
@@ -98,13 +101,17 @@ class Assembler:
         """Give the view; an empty draft makes no message."""
         view: list[Message] = []
         for draft in self._drafts:
-            if draft.role == "user" and view and view[-1].role == "user":
-                view[-1] = Message("user", (*view[-1].blocks, *draft.blocks))
+            if view and view[-1].role == draft.role and self._joins(draft):
+                view[-1] = Message(draft.role, (*view[-1].blocks, *draft.blocks))
             elif draft.blocks:
                 view.append(Message(draft.role, tuple(draft.blocks)))
             if draft.answers:
                 view.append(Message("user", tuple(draft.answers)))
         return view
+
+    def _joins(self, draft: _Draft) -> bool:
+        """Say whether a draft goes into a message of its role in front of it."""
+        return draft.role == "user" or (draft.role == "assistant" and self._answers_join)
 
 
 def merge_users(messages: Iterable[Message], *, answers: bool = False) -> list[Message]:

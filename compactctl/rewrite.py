@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl import jsonio, links
+from compactctl.errors import CompactctlError
 from compactctl.links import Made
+from compactctl.meant import says
 from compactctl.model import MADE, Block, Message
 from compactctl.transcript import Transcript, parse
 from compactctl.written import Written, account, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["Written", "account", "emit", "rewrite", "write"]
 
@@ -29,40 +31,60 @@ def write(
     """Rewrite and read back: (the lines, what they say).
 
     What was not in the view before does not come into it by what goes, a branch that was given
-    up in favour of one that went, say: it goes too.
+    up in favour of one that went, say: it goes too. And what takes back more turns than there are
+    does not take back those that a layer made.
+
+    Raises:
+        CompactctlError: what is read back is not what was meant.
+
     """
     view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
-    without: set[int] = set()
+    outside: dict[int, bytes | None] = {}
     while True:
-        written = rewrite(transcript, messages, mark, without)
+        written = rewrite(transcript, messages, mark, outside)
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
-        if not back:
+        bounded = dict.fromkeys(back) or _bounded(transcript)
+        if not back and (not transcript.hides or says(new.messages, messages)):
             return written, new
-        without |= back
+        if bounded.keys() <= outside.keys():
+            raise CompactctlError(_NOT_MEANT, file=transcript.name)
+        outside |= bounded
+
+
+_NOT_MEANT = "what would be written does not read back as it was meant, so nothing is written"
+
+
+def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
+    """Let what takes back more turns than there are take back just these."""
+    return {
+        index: jsonio.dump(transcript.format.bounded(_record(transcript, index), turns))
+        for index, turns in transcript.overreach.items()
+    }
 
 
 def rewrite(
     transcript: Transcript,
     messages: Sequence[Message],
     mark: dict[str, Any] | None = None,
-    without: Collection[int] = (),
+    outside: Mapping[int, bytes | None] | None = None,
 ) -> Written:
     """Give the lines of ``transcript`` with ``messages`` as their view.
 
-    ``mark`` is a record to put in front of the first thing that was made; ``without`` are entries
-    outside the view that go as well.
+    ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what
+    becomes of entries outside the view, None for those that go as well.
     """
     plan = _Plan(transcript, messages)
-    changed: dict[int, bytes | None] = dict.fromkeys(without)
+    changed: dict[int, bytes | None] = dict(outside or {})
     stays = getattr(transcript.format, "STAYS", None)
-    for index, old in _blocks_by_entry(transcript.messages, plan.blocks).items():
+    staying = (at for at, row in enumerate(transcript.tags) if stays and row[0] == stays)
+    for index, old in _blocks_by_entry(transcript.messages, {*plan.blocks, *staying}).items():
         new = plan.blocks.get(index, [])
         if not new:
             goes = stays is None or transcript.tags[index][0] != stays
-            changed[index] = None if goes else _settled(_edited(transcript, index, new))
+            changed[index] = None if goes else _settled(_edited(transcript, index, new, old))
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
-            changed[index] = _settled(_edited(transcript, index, new))
+            changed[index] = _settled(_edited(transcript, index, new, old))
     created = links.create(transcript, plan.made, changed)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
@@ -184,8 +206,10 @@ def _settled(line: bytes) -> bytes:
     return bytes(memoryview(line))
 
 
-def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> bytes:
-    """Write entry ``index`` anew with ``blocks`` as its parts."""
+def _edited(
+    transcript: Transcript, index: int, blocks: Sequence[Block], old: Sequence[Block]
+) -> bytes:
+    """Write entry ``index`` anew with ``blocks`` as its parts, which the view had as ``old``."""
     module = transcript.format
     record = _opened(transcript, index)
     parts: list[Any] = []
@@ -195,6 +219,8 @@ def _edited(transcript: Transcript, index: int, blocks: Sequence[Block]) -> byte
         else:
             source = record if block.entry == index else _record(transcript, block.entry)
             parts.append(module.edit(module.parts_of(source)[block.at], block))
+    if hasattr(module, "beside"):
+        parts += module.beside(record, {block.at for block in old})
     return jsonio.dump(module.with_parts(record, parts))
 
 

@@ -29,7 +29,8 @@ class Transcript(msgspec.Struct, frozen=True):
     ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
     tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
     record. ``tags`` ties the entries together, see ``protocol.tags``. ``hides``: what was given up
-    or cut off may come into the view when the lines that hide it go.
+    or cut off may come into the view when the lines that hide it go. ``overreach``: how many turns
+    there are for each entry that takes back more.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Transcript(msgspec.Struct, frozen=True):
     unreadable: int
     tags: list[Row]
     hides: bool = True
+    overreach: dict[int, int] = {}
 
 
 def load(
@@ -74,7 +76,7 @@ def parse(
     faults: list[Fault] = []
     durable: list[int] = []
     every: list[Row] = []
-    build = Assembler()
+    build = Assembler(answers_join=getattr(module, "ANSWERS_JOIN", False))
     tags_of = tags.reader(module)
     nothing = tags_of(module.Record())
 
@@ -110,6 +112,7 @@ def parse(
         unreadable,
         every,
         build.hides,
+        build.overreach,
     )
 
 

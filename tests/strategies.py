@@ -9,6 +9,7 @@ import orjson
 import pools
 from builders import assistant, call, read, result, system, text, thinking, user
 from hypothesis import strategies as st
+from rollbacks import rolled_back
 from scribe import Abandoned, Mark, Scribe, ways
 
 from compactctl import layers, summaries
@@ -146,6 +147,8 @@ def transcripts(draw, format_name):
     records = scribe.write(draw(conversations(is_codex=format_name == "codex")), lambda: draw(way))
     if scribe.module.PROFILE == "openai-responses":
         records = _delayed(draw, list(records))
+    if format_name == "codex":
+        records = rolled_back(draw, records)
     for record, own in records:
         style = draw(st.integers(-8, 6))
         lines.append(_spell(record, max(style, 0)))

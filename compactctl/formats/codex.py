@@ -16,7 +16,7 @@ from compactctl.formats.codex_items import Item
 from compactctl.model import MADE, Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from compactctl.assemble import Assembler
     from compactctl.model import Role
@@ -83,7 +83,7 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
         elif record.type == "compacted":
             history.compact(payload, index)
         elif payload.type == "thread_rolled_back":
-            history.roll_back(payload.num_turns)
+            history.roll_back(payload.num_turns, index)
         elif isinstance(payload.cwd, str) and record.type in ("session_meta", "turn_context"):
             history.cwd = payload.cwd
 
@@ -142,9 +142,14 @@ class _History:
     def _outlives(self, block: Block) -> bool:
         return (block.entry, block.at) in self.told and block.name != "summary"
 
-    def roll_back(self, turns: Any) -> None:
+    def roll_back(self, turns: Any, index: int) -> None:
         """Drop the last prompts of the user with all that follows them."""
-        if not isinstance(turns, int) or turns < 1 or not self.prompts:
+        if not isinstance(turns, int) or turns < 1:
+            return
+        self.build.hides = True
+        if turns > len(self.prompts):
+            self.build.overreach[index] = len(self.prompts)
+        if not self.prompts:
             return
         cut = self.prompts[-turns:][0]
         del self.prompts[-turns:]
@@ -182,6 +187,23 @@ def takes_in(record: dict[str, Any]) -> bool:
     """Say whether nothing in front of a line is in the view: what goes there goes into it."""
     payload = record.get("payload") if record.get("type") == STAYS else None
     return isinstance(payload, dict) and isinstance(payload.get("replacement_history"), list)
+
+
+def beside(record: dict[str, Any], shown: Collection[int]) -> list[Slot]:
+    """Give the parts of items that the view had none of, which ``shown`` counts, to be kept.
+
+    A prompt that was rolled back stays in its line: else the rollback finds an older one.
+    """
+    if not takes_in(record):
+        return []
+    slots, history = parts_of(record), _items(record)
+    seen = {slot.item for at, slot in enumerate(slots) if at in shown}
+    return [slot for slot in slots if slot.item not in seen and items.is_seen(history[slot.item])]
+
+
+def bounded(record: dict[str, Any], turns: int) -> dict[str, Any]:
+    """Give a rollback that asks for no more than the turns that it found."""
+    return record | {"payload": record["payload"] | {"num_turns": turns}}
 
 
 def edit(slot: Slot, block: Block) -> Slot:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from builders import COUNTER, load, result, texts
 
 from compactctl import findings, formats, pipeline
+from compactctl.errors import CompactctlError
 from compactctl.formats import codex
 from compactctl.model import MADE, Block, Message, arguments, replace_blocks
-from compactctl.rewrite import rewrite
+from compactctl.rewrite import rewrite, write
 
 SUMMARY = "Another language model started to solve this problem and produced a summary of …\nso far"
 
@@ -283,6 +285,77 @@ def test_a_rollback_drops_the_last_prompts_with_what_follows():
     turns = [said("user", "1"), said("assistant", "a"), said("user", "2"), said("assistant", "b")]
     rest = [said("user", "<skill>x</skill>"), said("user", "3"), back, said("user", "4")]
     assert texts(read(*turns, *rest).messages) == ["1", "a", "4"]
+
+
+def rolled_back(turns):
+    return line("event_msg", {"type": "thread_rolled_back", "num_turns": turns})
+
+
+LONG = (said("user", "first"), called("c", cmd="cat"), answered("c", "word " * 400))
+WRONG = (said("user", "a wrong turn"), said("assistant", "so be it"))
+
+
+@pytest.mark.parametrize(
+    ("layer", "given"), [("truncate", {"max_tokens": 60}), ("prune", {"keep_turns": 1})]
+)
+def test_a_rolled_back_prompt_stays_in_its_compacted_line(layer, given):
+    later = [said("assistant", "so"), said("user", "second"), said("assistant", "x " * 300)]
+    before = read(compacted(*LONG, *WRONG), rolled_back(1), *later, said("user", "third"))
+    result = pipeline.run(before, [layer], {layer: given}, COUNTER)
+    assert result.steps[0].actions
+    assert history([json.loads(each) for each in result.written().lines()])[-2:] == [
+        each["payload"] for each in WRONG
+    ]
+    left = texts(load(result.written().lines(), "codex").messages)
+    assert "first" in left
+    assert "third" in left
+
+
+def test_a_compacted_line_that_lost_all_it_showed_keeps_what_was_rolled_back():
+    before = read(compacted(*LONG, *WRONG), rolled_back(1), said("user", "then"))
+    (*_, last) = before.messages
+    kept = [Message("user", last.blocks[-1:])]
+    assert len(history(written(before, kept))) == len(WRONG)
+    assert texts(load(rewrite(before, kept).lines(), "codex").messages) == ["then"]
+
+
+@pytest.mark.parametrize(("turns", "stays"), [(1, 1), (99, 1)])
+def test_a_rollback_of_more_turns_than_there_are_never_takes_what_a_layer_made(turns, stays):
+    start = [said("assistant", "hello"), *WRONG, rolled_back(turns), said("user", "then")]
+    before = read(*start)
+    made = Message("user", (Block("text", "made"),))
+    lines, after = write(before, [made, *before.messages])
+    assert texts(after.messages) == ["made", "hello", "then"]
+    assert json.loads(lines.lines()[-2])["payload"]["num_turns"] == stays
+    assert lines.changed == (turns != stays)
+
+
+def test_a_rollback_that_found_nothing_goes_on_finding_nothing():
+    before = read(said("assistant", "hello"), rolled_back(1), said("user", "then"))
+    made = Message("user", (Block("text", "made"),))
+    lines, after = write(before, [made, *before.messages])
+    assert texts(after.messages) == ["made", "hello", "then"]
+    assert json.loads(lines.lines()[2])["payload"]["num_turns"] == 0
+
+
+def test_a_rollback_of_too_much_stays_as_it_is_while_nothing_stands_in_front_of_it():
+    before = read(said("assistant", "hello"), rolled_back(1), *LONG, said("assistant", "so"))
+    result = pipeline.run(before, ["truncate"], {"truncate": {"max_tokens": 60}}, COUNTER)
+    assert result.steps[0].actions
+    assert result.written().lines()[1] == raw(rolled_back(1))[0]
+
+
+def test_answers_before_and_behind_what_was_rolled_back_are_one_message():
+    after = read(*LONG, said("assistant", "so"), *WRONG, rolled_back(1), said("assistant", "on"))
+    assert shape(after)[-1] == ("assistant", ["text", "text"])
+
+
+def test_what_would_not_read_back_as_it_was_meant_is_not_written(monkeypatch):
+    before = read(compacted(*LONG, *WRONG), rolled_back(1), said("user", "then"))
+    edited = msgspec.structs.replace(before.messages[0].blocks[0], text="1st")
+    monkeypatch.setattr(codex, "beside", lambda *_: [])
+    with pytest.raises(CompactctlError, match="nothing is written"):
+        write(before, [Message("user", (edited,)), *before.messages[1:]])
 
 
 def test_a_tool_search_of_the_provider_needs_no_output():
