@@ -70,5 +70,5 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 """What ``compact`` takes for bulk runs: name to (typer type, default)."""
 
-ALSO_FOR_ONE = ("archive", "dry_run")
-"""Of these, what one file takes as well; a dry run of one is a bulk run."""
+ALSO_FOR_ONE = ("archive", "dry_run", "jobs")
+"""Of these, what one file takes as well: a dry run is a bulk run, and one file is one job."""

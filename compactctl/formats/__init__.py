@@ -40,6 +40,8 @@ What else a format may have, each where it is so:
 ``session_of(record)``  the name of the session, as a line tells it
 ``usage_of(record)``    (message, context size in tokens) where a line records it
 ``answer_type(record, call)``   the type that the result of a call must have
+``beside(record, shown)``   parts that the view had none of and an edit of the line must keep
+``bounded(record, turns)``  a line that takes back more turns than there are, taking back just these
 ``slim(record)``, ``SLIM_KEYS``   what is left of a line without copies for a screen, and bytes that
                         lines with such copies hold
 """

@@ -110,7 +110,6 @@ def test_a_window_is_the_hard_limit(compact):
         ("--keep-turns", "2", "--prune-keep-messages", "3"),
         ("--prune-mode", "snip", "--head", "60"),
         # What only a run over many files does.
-        ("--jobs", "2"),
         ("--resume",),
         ("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"),
         ("--file-timeout", "1"),
