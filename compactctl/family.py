@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compactctl import jsonio
 from compactctl.protocol.tags import Tags
 
 if TYPE_CHECKING:
@@ -135,12 +134,3 @@ class Tree:
         if own in self.gone:
             return self.heirs.get(own) or self.surviving(own) or own
         return self.now(own)[0]
-
-
-def parsed(raw: bytes) -> dict[str, Any]:
-    """Parse the object of an entry; {} when there is none."""
-    try:
-        value = jsonio.parse(raw)
-    except jsonio.NotJsonError:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -14,7 +14,6 @@ import msgspec
 
 from compactctl import jsonio
 from compactctl.family import Tree as _Tree
-from compactctl.family import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +74,7 @@ def _write(
 ) -> list[dict[str, Any]]:
     """Give the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
-    like = parsed(transcript.entries[near].raw) if near >= 0 else {}
+    like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
     written = transcript.format.create(new.role, new.blocks, like, identity, parent)
     return written if isinstance(written, list) else [written]
 
@@ -99,7 +98,7 @@ def _relink(
     transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int
 ) -> None:
     """Let a line that names what it keeps of the lines before it name what is left of them."""
-    record = parsed(changed.get(index) or transcript.entries[index].raw)
+    record = _parsed(changed.get(index) or transcript.entries[index].raw)
     new = transcript.format.relink(record, tree)
     if new != record:
         changed[index] = jsonio.dump(new)
@@ -137,7 +136,7 @@ def _change(
     edited = raw.replace(found, name + jsonio.dump(new))
     # The one that is seen plainly may be in a record inside this one.
     seen = raw.count(found) == 1 and _member(edited, key) == new
-    changed[index] = edited if seen else jsonio.dump(parsed(raw) | {key: new})
+    changed[index] = edited if seen else jsonio.dump(_parsed(raw) | {key: new})
 
 
 def _member(raw: bytes, key: str) -> Any:
@@ -145,7 +144,7 @@ def _member(raw: bytes, key: str) -> Any:
     try:
         return _reader(key)(raw).value
     except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
-        return parsed(raw).get(key)
+        return _parsed(raw).get(key)
 
 
 @functools.cache
@@ -153,3 +152,8 @@ def _reader(key: str) -> Callable[[bytes], Any]:
     """Make a reader of one member that skips all else."""
     record = msgspec.defstruct("Member", [("value", Any, None)], rename={"value": key}, gc=False)
     return msgspec.json.Decoder(record).decode
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    """Parse the object of an entry; {} when there is none."""
+    return jsonio.object_or_none(raw) or {}

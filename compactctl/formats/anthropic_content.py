@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from compactctl.formats.values import identifier, string
 from compactctl.model import MADE, Block, Image
 from compactctl.tokens.images import image_size
 
@@ -51,13 +52,13 @@ def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
 def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
     kind = block.type
     if kind == "text":
-        return Block("text", _string(block.text), entry=entry, at=at)
+        return Block("text", string(block.text), entry=entry, at=at)
     if kind == "tool_use":
         return Block(
             "call",
             bytes(block.input).decode(errors="replace"),
-            _identifier(block.id),
-            _string(block.name),
+            identifier(block.id),
+            string(block.name),
             entry=entry,
             at=at,
             cwd=cwd,
@@ -66,41 +67,31 @@ def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
     if kind == "tool_result":
         return Block(
             "result",
-            call_id=_identifier(block.tool_use_id),
+            call_id=identifier(block.tool_use_id),
             content=tuple(blocks(block.content, entry)) if block.content is not None else (),
             failed=block.is_error is True,
             entry=entry,
             at=at,
-            path=_identifier(block.read_path),
+            path=identifier(block.read_path),
         )
     if kind == "thinking":
-        return Block("thinking", _string(block.thinking), entry=entry, at=at)
+        return Block("thinking", string(block.thinking), entry=entry, at=at)
     if kind == "redacted_thinking":
         return Block("thinking", entry=entry, at=at)
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
-    call_id = _identifier(block.id) or _identifier(block.tool_use_id)
-    return Block("other", _string(block.text), call_id, _string(kind), entry=entry, at=at)
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _identifier(value: Any) -> str | None:
-    """Give a string, or None when it is none: the rules report an id that is missing."""
-    return value if isinstance(value, str) else None
+    call_id = identifier(block.id) or identifier(block.tool_use_id)
+    return Block("other", string(block.text), call_id, string(kind), entry=entry, at=at)
 
 
 def _caller(value: Any) -> str | None:
-    return _identifier(value.get("tool_id")) if isinstance(value, dict) else None
+    return identifier(value.get("tool_id")) if isinstance(value, dict) else None
 
 
 def _image(source: Any) -> Image:
     if not isinstance(source, dict):
         return Image("", 0)
-    data = source.get("data")
-    return image_size(_string(source.get("media_type")), data if isinstance(data, str) else "")
+    return image_size(string(source.get("media_type")), string(source.get("data")))
 
 
 def parts(content: Any) -> list[Any]:
