@@ -69,6 +69,11 @@ def block_at(messages: Sequence[Message], place: Place) -> Block:
     return messages[place.message].blocks[place.block]
 
 
+def is_prompt(message: Message) -> bool:
+    """Say whether a message holds anything but results."""
+    return any(block.kind != "result" for block in message.blocks)
+
+
 def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:
     """Give the last run of assistant messages, which a provider reads as one message.
 
@@ -94,7 +99,7 @@ def open_tail(messages: Sequence[Message], *, joined: bool = True) -> int:
     run = last_run(messages, joined=joined)
     parts = {"user"} if joined else {"user", "system"}
     for message in messages[run.stop :]:
-        if message.role in parts and any(block.kind != "result" for block in message.blocks):
+        if message.role in parts and is_prompt(message):
             return len(messages)
     return run.start
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compactctl.protocol.pairs import is_prompt
 from compactctl.protocol.rule import ANTHROPIC, Breach, Rule
-from compactctl.protocol.turns import is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

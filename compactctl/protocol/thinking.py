@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactctl.protocol.pairs import Place
+from compactctl.protocol.pairs import Place, is_prompt
 from compactctl.protocol.rule import ANTHROPIC, RESPONSES, Breach, Rule
-from compactctl.protocol.turns import is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.protocol.pairs import open_loop, pair
+from compactctl.protocol.pairs import is_prompt, open_loop, pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +60,6 @@ def last_results(messages: Sequence[Message], pairing: Pairing | None = None) ->
             behind = interaction.call.message + 1
             reach[behind] = max(reach[behind], interaction.result.message)
     return list(accumulate(reach, max))
-
-
-def is_prompt(message: Message) -> bool:
-    """Say whether a message holds anything but results."""
-    return any(block.kind != "result" for block in message.blocks)
 
 
 def prompt_blocks(message: Message) -> tuple[Block, ...]:
