@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from compactctl import unpack
+from compactctl.atomic import stamp
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.lines import Entry
@@ -111,10 +112,10 @@ def _changed() -> InputError:
     return InputError("changed while it was read; run again when nothing writes to it")
 
 
-def _state(file: BinaryIO) -> tuple[int, int] | None:
+def _state(file: BinaryIO) -> tuple[int, ...] | None:
     """Give what changes when something writes to a file; a pipe has no such state."""
     now = os.fstat(file.fileno())
-    return (now.st_size, now.st_mtime_ns) if stat.S_ISREG(now.st_mode) else None
+    return stamp(now) if stat.S_ISREG(now.st_mode) else None
 
 
 def _head(file: BinaryIO) -> bytes:
