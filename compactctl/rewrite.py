@@ -77,8 +77,10 @@ def rewrite(
     plan = _Plan(transcript, messages)
     changed: dict[int, bytes | None] = dict(outside or {})
     stays = getattr(transcript.format, "STAYS", None)
-    staying = (at for at, row in enumerate(transcript.tags) if stays and row[0] == stays)
-    for index, old in _blocks_by_entry(transcript.messages, {*plan.blocks, *staying}).items():
+    needed = set(plan.blocks)
+    if stays is not None:
+        needed |= {at for at, row in enumerate(transcript.tags) if row[0] == stays}
+    for index, old in _blocks_by_entry(transcript.messages, needed).items():
         new = plan.blocks.get(index, [])
         if not new:
             goes = stays is None or transcript.tags[index][0] != stays

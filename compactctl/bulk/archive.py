@@ -121,8 +121,9 @@ def original(folder: str, name: str, raw: bytes) -> bytes:
 
 def _by_hash(raw: bytes) -> dict[str, bytes]:
     """Give the bytes of a file by their hash, and what they hold if they are packed by its."""
-    plain = packing.plain(raw, packing.lines_of(raw))
-    return {hashlib.sha256(data).hexdigest(): data for data in (raw, plain)}
+    is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
+    every = (raw, b"".join(packing.lines_of(raw))) if is_packed else (raw,)
+    return {hashlib.sha256(data).hexdigest(): data for data in every}
 
 
 def _find(folder: str, name: str, raw: bytes, own: list[str]) -> str:
