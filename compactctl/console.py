@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from compactctl.durable.escape import escape_terminal
+from compactctl.text import escape_terminal
 
 DRY_RUN = "nothing written (a dry run); -o FILE writes it, -o - prints it"
 """What is said when there was no place to write to."""

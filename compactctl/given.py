@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compactctl import files, layers, transcript
+from compactctl import layers
+from compactctl.files import output as files
 from compactctl.pipeline import Keep
+from compactctl.transcript import loading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ def options_of(
     }
 
 
-def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> Keep:
+def keep_of(found: loading.Transcript, given: Mapping[str, Any]) -> Keep:
     """Give the places that the command line named for what is taken out."""
     dry = given["output"] is None and not given["in_place"] and files.is_terminal()
     artifacts, archive = given.get("artifacts"), given.get("archive")
@@ -29,7 +31,7 @@ def keep_of(found: transcript.Transcript, given: Mapping[str, Any]) -> Keep:
         return Keep()
     from compactctl.durable.artifacts import ArtifactStore  # noqa: PLC0415 (only with a store)
 
-    session = transcript.session(found)
+    session = loading.session(found)
     return Keep(
         ArtifactStore(artifacts, session, dry=dry).put if artifacts else None,
         ArtifactStore(archive, session, dry=dry).put_bytes if archive else None,

@@ -8,16 +8,17 @@ from typing import Any
 
 import msgspec
 
-from compactctl import layers, thinking
-from compactctl.assemble import merge_users
+from compactctl import layers
 from compactctl.errors import HardLimitError, InvalidTranscriptError
-from compactctl.layer import Action, Change, View
+from compactctl.layers import thinking
+from compactctl.layers.base import Action, Change, View
 from compactctl.model import MADE, Message
-from compactctl.protocol.check import Problem, answers_calls, breaks_pairs, pair_problems
-from compactctl.protocol.rules import BY_ID
-from compactctl.rewrite import Written, account, rewrite, write
+from compactctl.rules.check import Problem, answers_calls, breaks_pairs, pair_problems
+from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
-from compactctl.transcript import Transcript
+from compactctl.transcript.loading import Transcript
+from compactctl.transcript.rewrite import Written, account, rewrite, write
+from compactctl.view.builder import merge_users
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""

@@ -6,22 +6,23 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats, jsonio
+from compactctl import formats
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
-from compactctl.layer import number
-from compactctl.protocol import pairs
-from compactctl.protocol.rule import CHAT
-from compactctl.protocol.rules import BY_ID
+from compactctl.jsonl import exact
+from compactctl.layers.base import number
+from compactctl.rules.registry import BY_ID
+from compactctl.rules.rule import CHAT
+from compactctl.view import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compactctl.layer import Action
+    from compactctl.layers.base import Action
     from compactctl.pipeline import Result, Step
-    from compactctl.rewrite import Written
-    from compactctl.transcript import Transcript
+    from compactctl.transcript.loading import Transcript
+    from compactctl.transcript.rewrite import Written
 
 __all__ = ["append", "details", "line", "open_tail", "plain", "record", "say"]
 
@@ -180,7 +181,7 @@ def append(path: str, entry: dict[str, Any]) -> None:
         InputError: the file cannot be written.
 
     """
-    line = jsonio.dump(entry) + b"\n"
+    line = exact.dump(entry) + b"\n"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

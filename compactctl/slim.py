@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
-from compactctl import jsonio, links
+from compactctl.jsonl import exact
 from compactctl.pipeline import Result
-from compactctl.rewrite import account, emit
-from compactctl.transcript import Transcript, parse
+from compactctl.transcript import relink
+from compactctl.transcript.loading import Transcript, parse
+from compactctl.transcript.rewrite import account, emit
 
 
 class Slimmed(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ def slim(result: Result) -> Slimmed:
         return Slimmed(result, before, before)
     transcript = parse(written.lines(), result.transcript.name, module)
     changed = _changed(transcript)
-    links.create(transcript, [], changed)
+    relink.create(transcript, [], changed)
     chunks, origins = emit(transcript.entries, changed, [])
     first = [written.origins[index] for index in origins]
     lines = account(result.transcript.entries, chunks, first)
@@ -58,12 +59,12 @@ def _changed(transcript: Transcript) -> dict[int, bytes | None]:
     for index, entry in enumerate(transcript.entries):
         if not any(key in entry.raw for key in module.SLIM_KEYS):
             continue
-        record = jsonio.object_or_none(entry.raw)
+        record = exact.object_or_none(entry.raw)
         if record is None:
             continue
         left = module.slim(record)
         if left is None and index not in view:
             changed[index] = None
         elif left is not None and left is not record:
-            changed[index] = jsonio.dump(left)
+            changed[index] = exact.dump(left)
     return changed

@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
-from compactctl import jsonio, placeholders, tools
+from compactctl import placeholders
+from compactctl.jsonl import exact
 from compactctl.model import Block, Message, result_text
-from compactctl.protocol.pairs import block_at, pair
-from compactctl.reads import Read, reads_of
 from compactctl.tokens import Counter, count_block, count_view
-from compactctl.transcript import Transcript
+from compactctl.transcript.loading import Transcript
+from compactctl.view import tools
+from compactctl.view.pairs import block_at, pair
+from compactctl.view.reads import Read, reads_of
 
 LARGEST = 10
 """Results that are listed by size, unless more are asked for."""
@@ -158,7 +160,7 @@ def _usage(transcript: Transcript, counted: int) -> Usage | None:
     for index, entry in enumerate(transcript.entries):
         if b"usage" not in entry.raw:
             continue
-        record = jsonio.object_or_none(entry.raw)
+        record = exact.object_or_none(entry.raw)
         found = None if record is None else usage_of(record)
         if found is not None:
             name, size = found

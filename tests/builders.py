@@ -7,12 +7,14 @@ import json
 
 import msgspec
 
-from compactctl import formats, jsonio, layers, transcript
-from compactctl.assemble import merge_users
-from compactctl.layer import View
+from compactctl import formats, layers
+from compactctl.jsonl import exact
+from compactctl.layers.base import View
+from compactctl.layers.thinking import settle
 from compactctl.model import Block, Message
-from compactctl.thinking import settle
 from compactctl.tokens import load_counter
+from compactctl.transcript import loading as transcript
+from compactctl.view.builder import merge_users
 
 COUNTER = load_counter("o200k_base")
 
@@ -100,7 +102,7 @@ def roles(messages):
 def lines(*messages, format_name="messages"):
     """Write a view the plain way: a line a message, or a line a block where one is needed."""
     module = formats.load(format_name)
-    return [jsonio.dump(record) + b"\n" for record in records(module, messages)]
+    return [exact.dump(record) + b"\n" for record in records(module, messages)]
 
 
 def records(module, messages):

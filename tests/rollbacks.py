@@ -5,9 +5,9 @@ from __future__ import annotations
 from builders import load
 from hypothesis import strategies as st
 
-from compactctl import jsonio
 from compactctl.formats.codex_edit import said
-from compactctl.protocol.check import breaks_pairs, problems
+from compactctl.jsonl import exact
+from compactctl.rules.check import breaks_pairs, problems
 
 WRONG_TURN = [
     said("user", [{"type": "input_text", "text": "a wrong turn"}]),
@@ -49,6 +49,6 @@ def _folded(records):
 
 def _if_whole(more, records):
     """Give the first records, or the others if a call or a result would be alone in the first."""
-    found = load([jsonio.dump(record) + b"\n" for record, _ in more], "codex")
+    found = load([exact.dump(record) + b"\n" for record, _ in more], "codex")
     every = problems(found.messages, found.format.PROFILE)
     return more if found.messages and not any(map(breaks_pairs, every)) else records

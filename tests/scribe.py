@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from builders import assistant, call, identity, load, result, text, user
 
-from compactctl import formats, jsonio
+from compactctl import formats
+from compactctl.jsonl import exact
 from compactctl.model import Message
 
 ENVELOPE = {"cwd": "/w", "sessionId": "s", "timestamp": "2026-01-05T08:00:00.000Z"}
@@ -89,7 +90,7 @@ def _reads_back(name, way):
     ]
     try:
         records = [record for record, _ in Scribe(name).write(said, lambda: way)]
-        read = load([jsonio.dump(record) + b"\n" for record in records], name).messages
+        read = load([exact.dump(record) + b"\n" for record in records], name).messages
     except (KeyError, TypeError, ValueError, AssertionError):
         return False
     return _shape(read) == _shape(said)
@@ -222,7 +223,7 @@ def shape(name, stand_in):
         blocks = [text("x"), text(stand_in)]
         made = module.create("user", blocks, ENVELOPE, identity(module, 0), None)
         written = made if isinstance(made, list) else [made]
-        lines = [jsonio.dump(_swap(record, stand_in, form)) + b"\n" for record in written]
+        lines = [exact.dump(_swap(record, stand_in, form)) + b"\n" for record in written]
         blocks = [block for message in load(lines, name).messages for block in message.blocks]
         if any(block.kind == kind for block in blocks):
             return form

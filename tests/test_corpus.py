@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from builders import COUNTER, changed, said
 
-from compactctl import layers, pipeline, transcript
+from compactctl import layers, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError
-from compactctl.files import read_lines
-from compactctl.protocol.check import breaks_pairs, problems
-from compactctl.rewrite import rewrite, write
+from compactctl.files.output import read_lines
+from compactctl.rules.check import breaks_pairs, problems
+from compactctl.transcript import loading
+from compactctl.transcript.rewrite import rewrite, write
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(CORPUS.glob("*/*.jsonl"))
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(not FILES, reason="the corpus is not beside this
 @pytest.fixture(params=FILES, ids=lambda path: f"{path.parent.name}-{path.stem[-40:]}")
 def session(request):
     try:
-        return transcript.load(read_lines(str(request.param)), request.param.name)
+        return loading.load(read_lines(str(request.param)), request.param.name)
     except InputError as error:
         pytest.skip(f"no transcript: {error.what}")
 
@@ -62,7 +63,7 @@ def test_layers_keep_a_session_valid_and_are_done_after_one_run(session, names):
         return
     once = pipeline.run(session, names, SMALL, COUNTER)
     lines = once.written().lines()
-    again = transcript.load(lines, session.name)
+    again = loading.load(lines, session.name)
     assert again.format is session.format
     assert [said([message]) for message in again.messages] == [
         said([message]) for message in once.messages

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compactctl import commands, formats
+from compactctl import formats
+from compactctl.cli import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -54,7 +55,7 @@ def test_there_are_console_blocks_to_check():
     assert len(BLOCKS) >= 3
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_every_command_is_in_the_readme(name):
     assert f"**{name}**" in README
 

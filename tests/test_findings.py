@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from scribe import PNG
 from strategies import transcripts
 
-from compactctl import formats, transcript
+from compactctl import formats
 from compactctl.errors import InputError
-from compactctl.findings import find
 from compactctl.formats import claude_code, events
 from compactctl.pipeline import refuse_broken
-from compactctl.protocol.rule import PROFILES
-from compactctl.protocol.rules import BY_ID
+from compactctl.rules.findings import find
+from compactctl.rules.registry import BY_ID
+from compactctl.rules.rule import PROFILES
+from compactctl.transcript import loading
 
 
 def dump(*records):
@@ -25,7 +26,7 @@ def dump(*records):
 
 
 def findings(raw_lines, profile=None, name=None, *, sendable=False):
-    found = transcript.load(raw_lines, "f", name)
+    found = loading.load(raw_lines, "f", name)
     return find(found, profile or found.format.PROFILE, sendable=sendable)
 
 
@@ -134,7 +135,7 @@ def test_damage_is_found_by_its_rule_and_nothing_else_is(name, damage, monkeypat
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_never_stops_a_layer(damage):
     _, do = DAMAGE[damage]
-    refuse_broken(transcript.load(do(list(WHOLE["a session"])), "f"))
+    refuse_broken(loading.load(do(list(WHOLE["a session"])), "f"))
 
 
 def test_severities_are_those_of_the_contract():
@@ -203,7 +204,7 @@ def test_a_parent_that_is_not_there_loses_what_stands_before(at):
     made = session()
     made.records[at]["parentUuid"] = "gone"
     (found,) = findings(made.lines())
-    view = transcript.load(made.lines(), "f").messages
+    view = loading.load(made.lines(), "f").messages
     # A result is found by its call, and a call by the other lines of its message.
     lost = sum(all(b.entry < at for b in m.blocks) for m in view)
     assert (found.rule, found.severity, found.line) == ("FILE-12", "error", at + 1)
@@ -587,7 +588,7 @@ def test_an_output_is_of_its_calls_type(call, output, fits):
 def survives(raw_lines, name=None):
     """Whatever the lines hold, they load, or are refused in one sentence."""
     try:
-        found = transcript.load(raw_lines, "f", name)
+        found = loading.load(raw_lines, "f", name)
     except InputError:
         return
     for profile in PROFILES:

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chains, options, transcripts
 
-from compactctl import formats, layers, pins, pipeline, report
+from compactctl import formats, layers, pipeline, report
 from compactctl.errors import InputError, InvalidTranscriptError
-from compactctl.jsonio import NotJsonError, parse_many
+from compactctl.jsonl.exact import NotJsonError, parse_many
 from compactctl.model import MADE
-from compactctl.protocol.check import breaks_pairs, problems
-from compactctl.protocol.pairs import open_loop
-from compactctl.rewrite import rewrite, write
+from compactctl.rules.check import breaks_pairs, problems
+from compactctl.transcript.rewrite import rewrite, write
+from compactctl.view import protected
+from compactctl.view.pairs import open_loop
 
 
 def law(test):
@@ -246,10 +247,14 @@ def test_no_signed_thinking_is_left_behind_a_change(name, data):
 def test_first_and_last_request_survive_prune(name, data):
     _, _, found, result = run_one(data, name, ("prune",))
     users = [message for message in found.messages if message.role == "user"]
-    asked = [m for m in users if any(pins.is_request(b) for b in m.blocks)]
+    asked = [m for m in users if any(protected.is_request(b) for b in m.blocks)]
     # A summary that opens the view stands for the first request.
-    opens = [m for m in users if any(pins.is_request(b) or pins.is_summary(b) for b in m.blocks)]
-    wanted = [b for m in (*opens[:1], *asked[-1:]) for b in m.blocks if pins.is_request(b)]
+    opens = [
+        m
+        for m in users
+        if any(protected.is_request(b) or protected.is_summary(b) for b in m.blocks)
+    ]
+    wanted = [b for m in (*opens[:1], *asked[-1:]) for b in m.blocks if protected.is_request(b)]
     left = said(result.messages)
     assert all(("user", plain(block)) in left for block in wanted)
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compactctl import jsonio, lines, transcript
+from compactctl.jsonl import exact, lines
+from compactctl.transcript import loading
 
 
 class Record(msgspec.Struct):
@@ -62,11 +63,11 @@ ODD = {
         ["a", "b"],
     ),
     "a tail of NULs": ((GOOD, b"\0" * 4096), [("FILE-04", 2)], ["a"]),
-    "a byte order mark": ((jsonio.BOM + GOOD,), [("FILE-05", 1)], ["a"]),
-    "only a byte order mark": ((jsonio.BOM + b"\n", GOOD), [("FILE-05", 1)], ["a"]),
+    "a byte order mark": ((exact.BOM + GOOD,), [("FILE-05", 1)], ["a"]),
+    "only a byte order mark": ((exact.BOM + b"\n", GOOD), [("FILE-05", 1)], ["a"]),
     "a comment": ((b"// made by hand\n", GOOD), [("FILE-06", 1)], ["a"]),
     "another comment": ((b"  # made by hand\n", GOOD), [("FILE-06", 1)], ["a"]),
-    "a comment behind a mark": ((jsonio.BOM + b"# x\n", GOOD), [("FILE-06", 1)], ["a"]),
+    "a comment behind a mark": ((exact.BOM + b"# x\n", GOOD), [("FILE-06", 1)], ["a"]),
     "Latin-1": ((b'{"text":"\xe9"}\n', GOOD), [("FILE-07", 1)], ["a"]),
     "Latin-1 where the view does not read": ((b'{"x":"\xe9"}\n', GOOD), [("FILE-07", 1)], ["a"]),
     "half of a character": ((b'{"text":"\xf0\x9f\x91', GOOD), [("FILE-07", 1)], ["a"]),
@@ -187,7 +188,7 @@ def test_a_line_of_many_values_takes_time_in_proportion():
 
 
 def test_objects_are_found_on_odd_lines_too():
-    found = lines.objects([b"\0\0\n", b'{"a":1}{"a":2}\n', b"{", jsonio.BOM + b'{"a":3}'])
+    found = lines.objects([b"\0\0\n", b'{"a":1}{"a":2}\n', b"{", exact.BOM + b'{"a":3}'])
     assert list(found) == [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
@@ -200,7 +201,7 @@ PIECES = st.sampled_from(
             b"\n",
             b"\r\n",
             b" ",
-            jsonio.BOM,
+            exact.BOM,
             b"{",
             b"}",
             b"[",
@@ -232,7 +233,7 @@ def test_no_bytes_are_lost_and_nothing_is_raised(data):
     entries, records, faults = read(*raw_lines)
     assert all(0 <= index < len(entries) for index in records)
     assert all(1 <= fault.line <= len(raw_lines) for fault in faults)
-    whole = {index for index, entry in enumerate(entries) if not jsonio.is_blank(entry.raw)}
+    whole = {index for index, entry in enumerate(entries) if not exact.is_blank(entry.raw)}
     told = {fault.line for fault in faults}
     # What holds no record is either blank or told of.
     assert all(entries[index].line in told for index in whole - set(records))
@@ -240,8 +241,8 @@ def test_no_bytes_are_lost_and_nothing_is_raised(data):
 
 @given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists, max_leaves=9))
 def test_parse_is_the_inverse_of_dump(value):
-    assert jsonio.parse(jsonio.dump(value)) == value
-    assert jsonio.object_or_none(jsonio.dump({"x": value})) == {"x": value}
+    assert exact.parse(exact.dump(value)) == value
+    assert exact.object_or_none(exact.dump({"x": value})) == {"x": value}
 
 
 @pytest.mark.parametrize(
@@ -254,25 +255,25 @@ def test_parse_is_the_inverse_of_dump(value):
     ],
 )
 def test_integers_of_any_length_stay_as_they_are_spelled(text):
-    assert jsonio.dump(jsonio.parse(text)) == text
+    assert exact.dump(exact.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff", b"{}{}", b'{"a":NaN}', b""])
 def test_what_is_no_single_object_is_none(text):
-    assert jsonio.object_or_none(text) is None
+    assert exact.object_or_none(text) is None
 
 
 @pytest.mark.parametrize("text", [b"{", b"{}x", b"\xff", b'{"a":NaN}'])
 def test_parse_many_raises_on_damage(text):
-    with pytest.raises(jsonio.NotJsonError):
-        jsonio.parse_many(text)
+    with pytest.raises(exact.NotJsonError):
+        exact.parse_many(text)
 
 
 def test_a_line_that_is_too_long_is_passed_over_with_its_size(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST", 200)
     said = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "x" * 200}]
     raw = [json.dumps(one).encode() + b"\n" for one in said]
-    found = transcript.load(raw, "t", "messages")
+    found = loading.load(raw, "t", "messages")
     assert [fault.rule for fault in found.faults] == ["FILE-19"]
     assert found.faults[0].text == f"{len(raw[1])} bytes"
     assert [entry.raw for entry in found.entries] == raw

@@ -9,7 +9,7 @@ import pytest
 from builders import load, text
 
 from compactctl.model import Message
-from compactctl.rewrite import rewrite
+from compactctl.transcript.rewrite import rewrite
 
 
 def said(own, parent, role, words="w", **members):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import paths
+from compactctl.view import paths
 
 
 @pytest.mark.parametrize(

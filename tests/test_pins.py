@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from builders import assistant, exchange, reading, result, system, text, user, view
 
-from compactctl import pins, placeholders, summaries
+from compactctl import placeholders, summaries
 from compactctl.model import Block, Image
+from compactctl.view import protected
 
 RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
 IMAGE = Block("image", image=Image("image/png", 9, 20, 20))
@@ -34,7 +35,7 @@ def at(messages, places):
     ids=lambda block: block.text or block.kind,
 )
 def test_what_a_person_sends_is_a_request(block):
-    assert pins.is_request(block)
+    assert protected.is_request(block)
 
 
 @pytest.mark.parametrize(
@@ -59,23 +60,23 @@ def test_what_a_person_sends_is_a_request(block):
     ids=lambda block: block.text[:30] or block.kind,
 )
 def test_what_a_harness_sends_is_none(block):
-    assert not pins.is_request(block)
+    assert not protected.is_request(block)
 
 
 def test_the_first_request_is_the_first_message_with_one_and_the_one_that_opens_the_view():
     messages = [system("s"), user(RULE), assistant("x"), user("again", RULE, IMAGE), user("on")]
-    assert at(messages, pins.first_request(messages)) == [RULE, "again", RULE, "image"]
-    assert at(messages[3:], pins.first_request(messages[3:])) == ["again", RULE, "image"]
+    assert at(messages, protected.first_request(messages)) == [RULE, "again", RULE, "image"]
+    assert at(messages[3:], protected.first_request(messages[3:])) == ["again", RULE, "image"]
 
 
 def test_without_a_request_the_first_words_of_the_user_count():
     messages = [user(RULE), assistant("x"), user(RULE)]
-    assert at(messages, pins.first_request(messages)) == [RULE]
+    assert at(messages, protected.first_request(messages)) == [RULE]
 
 
 def test_results_are_no_part_of_the_first_request():
     messages = [assistant("x"), user(result("c", "out"), "go")]
-    assert at(messages, pins.first_request(messages)) == ["go"]
+    assert at(messages, protected.first_request(messages)) == ["go"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
     alone = [user(note), *said]
     beside = [assistant("w"), user(result("c", "out"), note), *said]
     for messages in (said, alone, beside):
-        first = at(messages, pins.first_request(messages))
+        first = at(messages, protected.first_request(messages))
         assert [words for words in first if words != note] == [opening, "go"]
 
 
@@ -96,46 +97,46 @@ def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
 )
 def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
     messages = [user(summary), assistant("x"), user("go")]
-    assert at(messages, pins.first_request(messages)) == [summary.text]
+    assert at(messages, protected.first_request(messages)) == [summary.text]
 
 
 def test_a_summary_that_stands_behind_the_first_request_stays_too():
     summary = text("sum", name="summary", meta=True)
     messages = [user("go"), system("s"), user(RULE, summary), assistant("x"), user("on", summary)]
-    assert at(messages, pins.first_request(messages)) == ["go", "sum"]
+    assert at(messages, protected.first_request(messages)) == ["go", "sum"]
 
 
 def test_the_last_request_has_all_its_parts_and_nothing_of_the_harness():
     messages = [user("go"), assistant("x"), user("look", RULE, IMAGE), *exchange("c", "out")]
-    assert at(messages, pins.last_request(messages)) == ["look", "image"]
+    assert at(messages, protected.last_request(messages)) == ["look", "image"]
 
 
 def test_where_nobody_asked_there_is_no_last_request():
-    assert pins.last_request([user(RULE), assistant("x"), user(result("c", "y"))]) == set()
-    assert pins.last_request([]) == pins.first_request([]) == set()
+    assert protected.last_request([user(RULE), assistant("x"), user(result("c", "y"))]) == set()
+    assert protected.last_request([]) == protected.first_request([]) == set()
 
 
 def test_of_identical_rules_the_latest_counts():
     messages = [user(RULE), assistant("x"), user(RULE)]
-    assert {place.message for place in pins.rules(messages)} == {2}
+    assert {place.message for place in protected.rules(messages)} == {2}
 
 
 def test_rules_that_differ_all_count():
     messages = [user(RULE), assistant("x"), user(RULE.replace("tabs", "spaces"))]
-    assert {place.message for place in pins.rules(messages)} == {0, 2}
+    assert {place.message for place in protected.rules(messages)} == {0, 2}
 
 
 def test_words_of_the_model_are_no_rules():
-    assert pins.rules([assistant(RULE)]) == set()
+    assert protected.rules([assistant(RULE)]) == set()
 
 
 def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_ones():
     again = [*reading("a", "tabs", path="/w/AGENTS.md"), *reading("b", "tabs", path="/w/AGENTS.md")]
-    assert {place.message for place in pins.rules(view(*again).messages)} == {2, 3}
+    assert {place.message for place in protected.rules(view(*again).messages)} == {2, 3}
 
 
 def test_a_failed_read_of_rules_does_not_count():
-    assert pins.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()
+    assert protected.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_failed_read_of_rules_does_not_count():
 )
 def test_rules_read_through_a_shell_count_with_their_call(command):
     messages = [user("go"), *exchange("a", "Use tabs.", command=command), assistant("x")]
-    assert {place.message for place in pins.rules(messages)} == {1, 2}
+    assert {place.message for place in protected.rules(messages)} == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_rules_read_through_a_shell_count_with_their_call(command):
     ["cat README.md", "grep tabs CLAUDE.md", "cat CLAUDE.md | head", "cat CLAUDE.md.orig", "ls"],
 )
 def test_other_commands_read_no_rules(command):
-    assert pins.rules([*exchange("a", "Use tabs.", command=command), assistant("x")]) == set()
+    assert protected.rules([*exchange("a", "Use tabs.", command=command), assistant("x")]) == set()
 
 
 def test_of_identical_rules_that_codex_read_the_latest_counts():
@@ -163,4 +164,4 @@ def test_of_identical_rules_that_codex_read_the_latest_counts():
             f"c{number}", head.format(number, number), tool="exec_command", cmd="cat AGENTS.md"
         )
     ]
-    assert {place.message for place in pins.rules(reads)} == {2, 3}
+    assert {place.message for place in protected.rules(reads)} == {2, 3}

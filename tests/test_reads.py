@@ -3,8 +3,8 @@
 import pytest
 from builders import call, result
 
-from compactctl.read_tools import END
-from compactctl.reads import reads_of
+from compactctl.view.read_tools import END
+from compactctl.view.reads import reads_of
 
 
 def shown(command, answer="text", cwd="/w", tool="Bash", **more):

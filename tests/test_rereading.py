@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import transcripts
 
-from compactctl import formats, transcript
+from compactctl import formats
 from compactctl.errors import InputError
-from compactctl.findings import find
-from compactctl.lines import Entry
-from compactctl.reading import opened, read_lines
+from compactctl.files.reading import opened, read_lines
+from compactctl.jsonl.lines import Entry
+from compactctl.rules.findings import find
+from compactctl.transcript import loading
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 ODD = (b"\n", b"\0\0\n", b"\xef\xbb\xbf{}{}\n", b'{"type":"user"}[1] \n', b"// no\n", b"\xff\n")
@@ -26,7 +27,7 @@ TURN = b'{"role":"user","content":"u"}\n{"role":"assistant","content":"a"}\n'
 def told(path, name=None, *, hold):
     """What a file holds and what is found in it, its lines held or not."""
     with opened(str(path), hold=hold) as (lines, make_entry):
-        found = transcript.load(lines, path.name, name, make_entry)
+        found = loading.load(lines, path.name, name, make_entry)
         every = find(found, found.format.PROFILE, sendable=True)
         entries = [(entry.raw, entry.line) for entry in found.entries]
     return every, entries, found.messages
@@ -60,7 +61,7 @@ def test_what_is_only_checked_is_not_held(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(TURN)
     with opened(str(path), hold=False) as (lines, make_entry):
-        found = transcript.load(lines, "s", None, make_entry)
+        found = loading.load(lines, "s", None, make_entry)
         assert not any(isinstance(entry, Entry) for entry in found.entries)
         assert [entry.raw for entry in found.entries] == read_lines(str(path))
 
@@ -97,8 +98,8 @@ def test_what_is_found_in_a_file_that_was_emptied_meanwhile_is_no_verdict(tmp_pa
     def check():
         with opened(str(path), hold=False) as (lines, make_entry):
             path.write_bytes(b"")
-            transcript.load(lines, "s", None, make_entry)
+            loading.load(lines, "s", None, make_entry)
 
     with pytest.raises(InputError, match=r"s\.jsonl: changed while it was read"):
         check()
-    assert transcript.parse([], "s", formats.load("messages")).messages == []
+    assert loading.parse([], "s", formats.load("messages")).messages == []

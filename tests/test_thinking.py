@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from builders import assistant, call, exchange, result, roles, text, thinking, user, view
 
+from compactctl.layers.thinking import first_change, left_of, settle
 from compactctl.model import Message
-from compactctl.thinking import first_change, left_of, settle
 
 SAID = view(
     user("go"),

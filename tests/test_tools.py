@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from builders import assistant, call, exchange, read, reading, result, user
 
-from compactctl import tools
-from compactctl.read_tools import END, read_of
-from compactctl.tools import answered, files, keys_modified_by
+from compactctl.view import tools
+from compactctl.view.read_tools import END, read_of
+from compactctl.view.tools import answered, files, keys_modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 

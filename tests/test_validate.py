@@ -9,9 +9,9 @@ import os
 import pytest
 
 from compactctl import cli
-from compactctl.bulk import find
-from compactctl.protocol.rule import PROFILES
-from compactctl.protocol.rules import BY_ID, FAMILIES, FILE_RULES, RULES
+from compactctl.bulk import discover
+from compactctl.rules.registry import BY_ID, FAMILIES, FILE_RULES, RULES
+from compactctl.rules.rule import PROFILES
 
 
 def lines(*records):
@@ -232,14 +232,14 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_judged(run, folder):
 
 
 def test_a_file_that_goes_while_its_folder_is_walked_is_told(run, folder, monkeypatch):
-    listed = find._entries
+    listed = discover._entries
 
     def listed_before(path):
         entries = listed(path)
         (folder / "c.jsonl").unlink(missing_ok=True)
         return entries
 
-    monkeypatch.setattr(find, "_entries", listed_before)
+    monkeypatch.setattr(discover, "_entries", listed_before)
     code, _, err = run(folder)
     assert code == 1
     assert f"compactctl: {folder}/c.jsonl: cannot be read: No such file" in err

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from compactctl.bulk.names import absolute, is_many, is_url
+from compactctl.bulk.targets import absolute, is_many, is_url
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
 
     """
     # Imported here, so that single-file compact imports none of it.
-    from compactctl.bulk.drive import run as drive  # noqa: PLC0415
+    from compactctl.bulk.driver import run as drive  # noqa: PLC0415
 
     return drive(sources, out, settings)
 

@@ -19,10 +19,10 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from compactctl import pack, unpack
-from compactctl.bulk import manifest, names, packing, store
+from compactctl.bulk import manifest, storage, targets
 from compactctl.errors import CompactctlError, InputError
-from compactctl.reading import STANDARD
+from compactctl.files import pack, packing, unpack
+from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,31 +50,31 @@ def keep(folder: str, raw: bytes, made: Iterable[str | None], digest: str | None
     """
     digest = digest or hashlib.sha256(raw).hexdigest()
     path = _object(folder, digest)
-    if not store.exists(path):
+    if not storage.exists(path):
         is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-        store.put(path, pack.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
+        storage.put(path, pack.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
     for key in made:
         if key is not None and key != digest:
-            store.put(_entry(folder, key, digest), b"")
+            storage.put(_entry(folder, key, digest), b"")
 
 
 def has(folder: str, digest: str) -> bool:
     """Say whether the original of that hash is kept."""
-    return store.exists(_object(folder, digest))
+    return storage.exists(_object(folder, digest))
 
 
 def note_unchanged(folder: str, digest: str) -> None:
     """Remember that a file is its own original, which needs no copy."""
-    store.put(_entry(folder, digest, digest), b"")
+    storage.put(_entry(folder, digest, digest), b"")
 
 
 def keep_of_stage(folder: str, file: str, result: Result) -> None:
     """Keep what one stage has read of ``file``; see ``compactctl.bulk.keep_original``."""
     lines = [entry.raw for entry in result.transcript.entries]
     try:
-        raw = b"".join(lines) if file == STANDARD else store.read(file).raw
+        raw = b"".join(lines) if file == STANDARD else storage.read(file).raw
         is_same = packing.lines_of(raw) == list(io.BytesIO(b"".join(lines)))
-    except store.ChangedError:
+    except storage.ChangedError:
         is_same = False
     if not is_same:
         raise InputError("changed since it was read; nothing was written", file=file)
@@ -87,11 +87,11 @@ def keep_of_stage(folder: str, file: str, result: Result) -> None:
 
 
 def _object(folder: str, digest: str) -> str:
-    return names.join(folder, f"{digest[:2]}/{digest}.gz")
+    return targets.join(folder, f"{digest[:2]}/{digest}.gz")
 
 
 def _entry(folder: str, key: str, digest: str) -> str:
-    return names.join(folder, f"index/{key[:2]}/{key}-{digest}")
+    return targets.join(folder, f"index/{key[:2]}/{key}-{digest}")
 
 
 def original(folder: str, name: str, raw: bytes) -> bytes:
@@ -106,7 +106,7 @@ def original(folder: str, name: str, raw: bytes) -> bytes:
     if digest in itself:
         return itself[digest]
     try:
-        kept = store.read(_object(folder, digest)).raw
+        kept = storage.read(_object(folder, digest)).raw
         found = gzip.decompress(kept)
     except InputError:
         raise NotRestoredError(
@@ -143,16 +143,16 @@ def _find(folder: str, name: str, raw: bytes, own: list[str]) -> str:
 
 
 def _index(folder: str, key: str) -> list[str]:
-    if store.exists(_object(folder, key)):
+    if storage.exists(_object(folder, key)):
         return [key]
-    shelf = names.join(folder, f"index/{key[:2]}")
-    found = [entry.rpartition("-") for entry in store.list_folder(shelf)]
+    shelf = targets.join(folder, f"index/{key[:2]}")
+    found = [entry.rpartition("-") for entry in storage.list_folder(shelf)]
     return sorted(digest for made, _, digest in found if made == key)
 
 
 def _in_manifest(name: str, digest: str) -> str | None:
     """Ask the manifest above a file which source it was made of."""
-    if names.is_url(name) or name == "-":
+    if targets.is_url(name) or name == "-":
         return None
     path = os.path.realpath(name)
     folder = os.path.dirname(path)
@@ -168,7 +168,7 @@ def _in_manifest(name: str, digest: str) -> str | None:
 
 def _lines(path: str) -> list[manifest.Line]:
     try:
-        return list(manifest.lines(store.read_optional(path) or b""))
+        return list(manifest.lines(storage.read_optional(path) or b""))
     except InputError:  # somebody else's, which is not for us to read
         return []
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from compactctl import jsonio
-from compactctl.bulk import names, store
+from compactctl.bulk import storage, targets
 from compactctl.errors import InputError, UsageError
+from compactctl.jsonl import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,14 +45,14 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 def encode(line: Line) -> bytes:
     """Write one line; names that are no Unicode leave as escapes."""
-    return jsonio.dump(msgspec.structs.asdict(line)) + b"\n"
+    return exact.dump(msgspec.structs.asdict(line)) + b"\n"
 
 
 def _decode(raw: bytes) -> Line | None:
     """Read one line; None for what a killed run left of its last one."""
     try:
-        return msgspec.convert(jsonio.parse(raw), Line)
-    except (jsonio.NotJsonError, msgspec.ValidationError):
+        return msgspec.convert(exact.parse(raw), Line)
+    except (exact.NotJsonError, msgspec.ValidationError):
         return None
 
 
@@ -65,16 +65,16 @@ def is_manifest(head: bytes) -> bool:
     """Say whether a file that starts with ``head`` is a manifest and no transcript."""
     first: Any = None
     try:
-        first = jsonio.parse(head.partition(b"\n")[0])
-    except jsonio.NotJsonError:
+        first = exact.parse(head.partition(b"\n")[0])
+    except exact.NotJsonError:
         return False
     return isinstance(first, dict) and {"source", "output", "status"} <= first.keys()
 
 
 def last_lines(out: str) -> dict[str, Line]:
     """Give the last line of each source in the manifest of ``out``."""
-    path = names.join(out, NAME)
-    data = store.read_optional(path)
+    path = targets.join(out, NAME)
+    data = storage.read_optional(path)
     return {line.source: line for line in lines(data)} if data else {}
 
 
@@ -139,8 +139,8 @@ class Remote:
 
     def __init__(self, out: str) -> None:
         """Take over the lines that are there."""
-        self._path = names.join(out, NAME)
-        self._data = bytearray(store.read_optional(self._path) or b"")
+        self._path = targets.join(out, NAME)
+        self._data = bytearray(storage.read_optional(self._path) or b"")
         self._next = time.monotonic() + self._OFTEN
         self._new = False
 
@@ -153,7 +153,7 @@ class Remote:
 
     def _put(self) -> None:
         start = time.monotonic()
-        store.put(self._path, bytes(self._data))
+        storage.put(self._path, bytes(self._data))
         self._new = False
         now = time.monotonic()
         self._next = now + max(self._OFTEN, 10 * (now - start))
@@ -187,4 +187,4 @@ def writer(out: str | None) -> Writer:
     """
     if out is None:
         return Nowhere()
-    return Remote(out) if names.is_url(out) else Local(out)
+    return Remote(out) if targets.is_url(out) else Local(out)

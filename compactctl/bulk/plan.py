@@ -9,7 +9,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from compactctl.bulk import find, manifest, names
+from compactctl.bulk import discover, manifest, targets
 from compactctl.bulk.job import Job
 from compactctl.errors import InputError, UsageError
 
@@ -46,7 +46,7 @@ def plan(
     for source in sources:
         if out is not None and avoid(source):
             raise UsageError(f"-o {out} is {source} itself; use another folder, or --in-place")
-        for found in find.find(source, avoid):
+        for found in discover.find(source, avoid):
             job = _job(found, out, in_place, previous or {})
             jobs.setdefault((_real(job.path), job.target), job)
     if not jobs:
@@ -56,16 +56,18 @@ def plan(
     return sorted(jobs.values(), key=lambda job: (-job.size, job.source))
 
 
-def _job(found: find.Found, out: str | None, in_place: bool, previous: Mapping[str, Line]) -> Job:
-    if in_place and names.is_url(found.source):
+def _job(
+    found: discover.Found, out: str | None, in_place: bool, previous: Mapping[str, Line]
+) -> Job:
+    if in_place and targets.is_url(found.source):
         raise UsageError(f"--in-place is for files on a disk, not {found.source}; use -o")
-    output = found.source if in_place else out and names.join(out, found.relative)
+    output = found.source if in_place else out and targets.join(out, found.relative)
     return Job(
         found.source,
-        names.absolute(found.source),
+        targets.absolute(found.source),
         found.root and os.path.abspath(found.root),
         output,
-        None if in_place or output is None else names.absolute(output),
+        None if in_place or output is None else targets.absolute(output),
         found.size,
         in_place,
         previous.get(found.source),
@@ -73,8 +75,8 @@ def _job(found: find.Found, out: str | None, in_place: bool, previous: Mapping[s
     )
 
 
-def _avoid(folders: Iterable[str]) -> find.Avoid:
-    own = {os.path.realpath(folder) for folder in folders if not names.is_url(folder)}
+def _avoid(folders: Iterable[str]) -> discover.Avoid:
+    own = {os.path.realpath(folder) for folder in folders if not targets.is_url(folder)}
 
     def avoid(folder: str) -> bool:
         return os.path.realpath(folder) in own
@@ -89,7 +91,7 @@ def _real_folder(folder: str) -> str:
 
 def _real(path: str, *, follow: bool = True) -> str:
     """Give the one name of a file that may have several."""
-    if names.is_url(path):
+    if targets.is_url(path):
         return path
     if follow and os.path.islink(path):
         return os.path.realpath(path)
@@ -99,7 +101,9 @@ def _real(path: str, *, follow: bool = True) -> str:
 
 def _refuse_collisions(jobs: Mapping[tuple[str, str | None], Job], out: str) -> None:
     read = {source: job.source for (source, _), job in jobs.items()}
-    made: dict[str, str] = {_real(names.absolute(names.join(out, manifest.NAME))): "the manifest"}
+    made: dict[str, str] = {
+        _real(targets.absolute(targets.join(out, manifest.NAME))): "the manifest"
+    }
     for job in jobs.values():
         assert job.target is not None
         assert job.output is not None

@@ -6,7 +6,11 @@ import gc
 import os
 from contextlib import suppress
 
-from compactctl import compacting, formats, layers  # noqa: F401 (what workers run, and below)
+from compactctl import (
+    formats,
+    layers,
+    limits,  # noqa: F401 (what workers run, and below)
+)
 from compactctl.bulk import task  # noqa: F401 (what workers run)
 from compactctl.tokens import load_counter
 

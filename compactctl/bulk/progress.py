@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from compactctl.console import say
-from compactctl.durable.escape import escape_terminal
+from compactctl.text import escape_terminal
 
 if TYPE_CHECKING:
     from compactctl.bulk.job import Outcome

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from compactctl._version import __version__
-from compactctl.bulk import names
+from compactctl.bulk import targets
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from compactctl.pipeline import Result
     from compactctl.tokens import Counter
-    from compactctl.transcript import Transcript
+    from compactctl.transcript.loading import Transcript
 
 Work: TypeAlias = "Callable[[Transcript, Counter], Result]"
 """Compacts one transcript. Workers get it by its name, so it is no lambda."""
@@ -95,8 +95,8 @@ def from_options(work: Work, given: Mapping[str, Any]) -> Settings:
         work=work,
         tokenizer=given["tokenizer"],
         format=given["format"],
-        archive=given["archive"] and names.absolute(given["archive"]),
-        report=given["report"] and names.absolute(given["report"]),
+        archive=given["archive"] and targets.absolute(given["archive"]),
+        report=given["report"] and targets.absolute(given["report"]),
         dry_run=given["dry_run"],
         timeout=given["file_timeout"],
     )

@@ -12,21 +12,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats, report, transcript
+from compactctl import formats, report
 from compactctl._version import __version__
-from compactctl.atomic import back_up
-from compactctl.bulk import archive, limits, packing, store
+from compactctl.bulk import archive, limits, storage
 from compactctl.bulk.job import Job, Outcome
 from compactctl.bulk.manifest import Line
 from compactctl.errors import CompactctlError, InputError, UsageError, internal
+from compactctl.files import packing
+from compactctl.files.atomic import back_up
 from compactctl.tokens import count_view, load_counter
 from compactctl.tokens.ranks import TokenizerUnavailableError
+from compactctl.transcript import loading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.bulk.settings import Recipe
-    from compactctl.rewrite import Written
+    from compactctl.transcript.rewrite import Written
 
 
 class _SkipError(Exception):
@@ -93,14 +95,14 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
     for _ in range(2):
         facts.clear()
         try:
-            source = store.read(job.path, job.root)
+            source = storage.read(job.path, job.root)
             facts["input_sha256"] = hashlib.sha256(source.raw).hexdigest()
             if _was_done(recipe, job, facts["input_sha256"]):
                 return True
             _compact(recipe, job, source, facts)
-        except store.ChangedError:
+        except storage.ChangedError:
             continue
-        except store.LinkError:
+        except storage.LinkError:
             raise _SkipError("a symbolic link; name what it points to") from None
         return False
     facts.clear()  # so that --resume takes it up again
@@ -114,15 +116,15 @@ def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
     if previous.status == "done" and recipe.archive and not archive.has(recipe.archive, digest):
         return False
     return previous.status == "skipped" or (
-        job.target is not None and store.sha256(job.target) == previous.output_sha256
+        job.target is not None and storage.sha256(job.target) == previous.output_sha256
     )
 
 
-def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, Any]) -> None:
+def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, Any]) -> None:
     start = time.monotonic()
     lines = packing.lines_of(source.raw)
     try:
-        found = transcript.load(lines, job.source, recipe.format)
+        found = loading.load(lines, job.source, recipe.format)
     except InputError as error:
         raise _SkipError(error.what) from None
     facts["format"] = formats.name_of(found.format)
@@ -138,8 +140,8 @@ def _compact(recipe: Recipe, job: Job, source: store.Source, facts: dict[str, An
     is_same = data is source.raw
     facts["status"] = "unchanged" if is_same else "done"
     facts["output_sha256"] = facts["input_sha256"] if is_same else hashlib.sha256(data).hexdigest()
-    if not store.is_as_read(job.path, source):
-        raise store.ChangedError
+    if not storage.is_as_read(job.path, source):
+        raise storage.ChangedError
     if not recipe.dry_run:
         _publish(recipe, job, source, data, facts, result.mark or {})
     if recipe.report:
@@ -158,7 +160,7 @@ def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
 def _publish(
     recipe: Recipe,
     job: Job,
-    source: store.Source,
+    source: storage.Source,
     data: bytes,
     facts: dict[str, Any],
     mark: dict[str, Any],
@@ -178,10 +180,10 @@ def _publish(
             _replace(job.path, source, data)
     elif job.target is not None:
         # As private as the source, and never less than a transcript should be.
-        store.put(job.target, data, source.mode & 0o600 | 0o400)
+        storage.put(job.target, data, source.mode & 0o600 | 0o400)
 
 
-def _replace(name: str, source: store.Source, data: bytes) -> None:
+def _replace(name: str, source: storage.Source, data: bytes) -> None:
     """Put the result in the place of the source, which stays as NAME.bak."""
     path = Path(os.path.realpath(name))
     backup = path.with_name(f"{path.name}.bak")
@@ -193,8 +195,8 @@ def _replace(name: str, source: store.Source, data: bytes) -> None:
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}") from None
     try:
-        store.replace(name, source, data)
-    except (InputError, store.ChangedError):
+        storage.replace(name, source, data)
+    except (InputError, storage.ChangedError):
         if made is not None:
             made.unlink(missing_ok=True)  # of what is still there
         raise

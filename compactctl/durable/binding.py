@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compactctl.durable.escape import escape_field
 from compactctl.durable.pointers import ArtifactPointer, PointerError, parse_source_pointer
 from compactctl.durable.reasons import STATUS_OF
 from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
 from compactctl.errors import InvalidTranscriptError
+from compactctl.text import escape_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn
 
-from compactctl.durable.escape import escape_field
 from compactctl.errors import InvalidTranscriptError
+from compactctl.text import escape_field
 
 if TYPE_CHECKING:
     import msgspec

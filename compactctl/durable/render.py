@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from compactctl.durable.binding import bind_resolutions
 from compactctl.durable.checks import instant
-from compactctl.durable.escape import escape_field
 from compactctl.durable.records import (
     DurableContextState,
     DurableFact,
@@ -15,6 +14,7 @@ from compactctl.durable.records import (
     RetrievalEvidence,
     SourceResolution,
 )
+from compactctl.text import escape_field
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.durable.locate import open_beneath
 from compactctl.durable.pointers import (
     ArtifactPointer,
     PointerError,
@@ -23,6 +22,7 @@ from compactctl.durable.policy import Authorize, load_policy
 from compactctl.durable.reasons import STATUS_OF, RefusedError
 from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
 from compactctl.durable.verify import Outcome, verify_artifact, verify_events
+from compactctl.files.beneath import open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compactctl import jsonio
 from compactctl.durable.checks import label
 from compactctl.durable.records import (
     DurableContextState,
@@ -17,6 +16,7 @@ from compactctl.durable.records import (
     to_json,
 )
 from compactctl.errors import InvalidTranscriptError
+from compactctl.jsonl import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Lin
     for number, raw in enumerate(lines, 1):
         values = list(_values(raw)) if strict or b"compactctl." in raw else []
         records = [(text, _record(value, file, number)) for text, value in values]
-        if strict and not jsonio.is_blank(raw) and not (records and all(r for _, r in records)):
+        if strict and not exact.is_blank(raw) and not (records and all(r for _, r in records)):
             raise InvalidTranscriptError(
                 "not a durable record; expected one JSON object with a compactctl type a line",
                 file=file,
@@ -57,11 +57,11 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Lin
 def _values(raw: bytes) -> Iterator[tuple[bytes, Any]]:
     """Give the JSON values of a line, nearly always one, each with its bytes."""
     try:
-        yield raw.removeprefix(jsonio.BOM).strip(b"\r\n\0"), jsonio.parse(raw)
-    except jsonio.NotJsonError:
+        yield raw.removeprefix(exact.BOM).strip(b"\r\n\0"), exact.parse(raw)
+    except exact.NotJsonError:
         try:
-            yield from ((raw[start:end], value) for start, end, value in jsonio.parse_many(raw))
-        except jsonio.NotJsonError:
+            yield from ((raw[start:end], value) for start, end, value in exact.parse_many(raw))
+        except exact.NotJsonError:
             return
 
 
@@ -137,7 +137,7 @@ def weave(
     """
     kept = list(lines)
     old = [line for line in here if isinstance(line.record, SourceResolution)]
-    new = [jsonio.dump(to_json(resolution)) for resolution in found]
+    new = [exact.dump(to_json(resolution)) for resolution in found]
     if resolutions_of(old) == list(found):
         new = []
     else:
@@ -153,7 +153,7 @@ def weave(
 def _without(record: bytes, line: bytes) -> bytes:
     """Take a record out of its line; b"" when the line held nothing else."""
     rest = line.replace(record, b"", 1)
-    return b"" if jsonio.is_blank(rest) else rest
+    return b"" if exact.is_blank(rest) else rest
 
 
 def _with_end(lines: list[bytes], added: Sequence[bytes]) -> list[bytes]:

@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactctl.errors import InputError, UsageError
 from compactctl.formats import documents
-from compactctl.lines import objects
+from compactctl.jsonl.lines import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

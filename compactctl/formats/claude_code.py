@@ -18,8 +18,8 @@ from compactctl.model import Block
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Role
+    from compactctl.view.builder import Assembler
 
 __all__ = ["Record", "create", "edit", "is_prompt", "make", "parts_of", "recognise", "relink"]
 __all__ += ["view", "with_parts"]

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compactctl.formats import codex_edit
-from compactctl.formats import codex_items as items
+from compactctl.formats import codex_edit, codex_items
 from compactctl.formats.codex_items import Item
 from compactctl.model import MADE, Block
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Role
+    from compactctl.view.builder import Assembler
 
 DESCRIPTION = "Codex rollout (~/.codex/sessions/…/rollout-*.jsonl)"
 SIGNED = False
@@ -42,7 +41,7 @@ _ENVELOPED = frozenset(
         "rollout_reference",
     }
 )
-KNOWN_TYPES = _ENVELOPED | items.KINDS
+KNOWN_TYPES = _ENVELOPED | codex_items.KINDS
 
 
 class Payload(Item):
@@ -68,7 +67,7 @@ def recognise(record: dict[str, Any]) -> bool:
     if kind is None:
         header = "id" in record and "timestamp" in record and "instructions" in record
         return header or record.get("record_type") == "state"
-    return items.is_item(record)
+    return codex_items.is_item(record)
 
 
 def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
@@ -100,8 +99,8 @@ class _History:
 
     def add(self, item: Item, index: int, at: int = 0) -> None:
         """Add the blocks of one item; ``at`` is the place of the first."""
-        side = items.side(item)
-        blocks = items.blocks(item, index, at, self.cwd) if side else []
+        side = codex_items.side(item)
+        blocks = codex_items.blocks(item, index, at, self.cwd) if side else []
         if not blocks:
             return
         if side == "assistant":
@@ -131,8 +130,8 @@ class _History:
             at = 0
             for raw in new:
                 if isinstance(raw, dict):
-                    self.add(items.read(raw), index, at)
-                at += len(items.parts_of(raw))
+                    self.add(codex_items.read(raw), index, at)
+                at += len(codex_items.parts_of(raw))
             return
         self.build.rewrite(lambda block: block if self._outlives(block) else None)
         if isinstance(payload.message, str) and payload.message:
@@ -169,7 +168,7 @@ def parts_of(record: dict[str, Any]) -> list[Slot]:
     return [
         Slot(number, part)
         for number, item in enumerate(_items(record))
-        for part in items.parts_of(item)
+        for part in codex_items.parts_of(item)
     ]
 
 
@@ -198,7 +197,9 @@ def beside(record: dict[str, Any], shown: Collection[int]) -> list[Slot]:
         return []
     slots, history = parts_of(record), _items(record)
     seen = {slot.item for at, slot in enumerate(slots) if at in shown}
-    return [slot for slot in slots if slot.item not in seen and items.is_seen(history[slot.item])]
+    return [
+        slot for slot in slots if slot.item not in seen and codex_items.is_seen(history[slot.item])
+    ]
 
 
 def bounded(record: dict[str, Any], turns: int) -> dict[str, Any]:
@@ -238,7 +239,7 @@ def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
             waiting.append(part)
             continue
         if number in parts:  # a new text between the parts of one message
-            parts[number] += [new for item in waiting for new in items.parts_of(item)]
+            parts[number] += [new for item in waiting for new in codex_items.parts_of(item)]
         else:
             before[number] = waiting
         waiting = []
@@ -247,8 +248,8 @@ def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
     for number, item in enumerate(old):
         new += before.get(number, [])
         if number in parts:
-            new.append(items.with_parts(item, parts[number]))
-        elif not items.is_seen(item):
+            new.append(codex_items.with_parts(item, parts[number]))
+        elif not codex_items.is_seen(item):
             new.append(item)
     return new + waiting
 

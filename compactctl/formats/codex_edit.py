@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compactctl.formats import openai_content as forms
+from compactctl.formats import openai_content
 from compactctl.formats.codex_items import TOOLS, call_of, read, unwrap
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def edit(part: Any, block: Block) -> Any:
         return _edit_call(part, block)
     if block.kind == "result":
         return _edit_result(part, block)
-    return forms.edit(part, block)
+    return openai_content.edit(part, block)
 
 
 def _edit_call(raw: dict[str, Any], block: Block) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _edit_call(raw: dict[str, Any], block: Block) -> dict[str, Any]:
     if call_of(read(raw))[1] == block.text:
         return new
     if raw["type"] == "custom_tool_call":
-        return new | {"input": forms.free_text(block)}
+        return new | {"input": openai_content.free_text(block)}
     return new | {"arguments": block.text}
 
 
@@ -45,14 +45,14 @@ def _edit_result(raw: dict[str, Any], block: Block) -> dict[str, Any]:
     old = raw.get("output")
     wrapped = unwrap(old)
     if wrapped is None:
-        return new | {"output": forms.edit_output(old, pieces, "input_text")}
-    told = forms.edit_output(wrapped["output"], pieces, "input_text")
+        return new | {"output": openai_content.edit_output(old, pieces, "input_text")}
+    told = openai_content.edit_output(wrapped["output"], pieces, "input_text")
     if not isinstance(told, str):
         return new | {"output": told}
     return (
         new
         if told == wrapped["output"]
-        else new | {"output": forms.spell(wrapped | {"output": told})}
+        else new | {"output": openai_content.spell(wrapped | {"output": told})}
     )
 
 
@@ -95,8 +95,8 @@ def _made(block: Block) -> dict[str, Any]:
     item = {"type": block.name or "function_call_output", "call_id": block.call_id}
     if block.name == "tool_search_output":
         return item | {"status": "completed", "execution": "client", "tools": []}
-    output = forms.content([piece.text for piece in block.content], "input_text")
+    output = openai_content.content([piece.text for piece in block.content], "input_text")
     if block.failed and isinstance(output, str):  # there is no flag, so in the form that told it
-        output = forms.spell({"output": output, "metadata": {"exit_code": 1}})
+        output = openai_content.spell({"output": output, "metadata": {"exit_code": 1}})
     path = {} if block.path is None else {"_read_path": block.path}
     return item | {"output": output} | path

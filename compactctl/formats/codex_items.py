@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from compactctl.formats import openai_content as forms
+from compactctl.formats import openai_content
 from compactctl.formats.values import identifier, string
 from compactctl.model import Block
 
@@ -74,8 +74,8 @@ def is_item(record: dict[str, Any]) -> bool:
     """Tell a bare item; a message must hold what only the Responses API calls so."""
     kind = record.get("type") if "schema_version" not in record else None
     if kind == "message":
-        parts = forms.parts(record.get("content"))
-        return any(isinstance(p, dict) and p.get("type") in forms.RESPONSES for p in parts)
+        parts = openai_content.parts(record.get("content"))
+        return any(isinstance(p, dict) and p.get("type") in openai_content.RESPONSES for p in parts)
     if kind == "reasoning":
         return "summary" in record
     known = isinstance(kind, str) and kind in _CALLS | _OUTPUTS
@@ -111,7 +111,7 @@ def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
     """Read the blocks of an item that has a side; ``at`` is the place of the first."""
     kind = item.type
     if kind in _MESSAGES:
-        found = forms.pieces(item.content, entry, at)
+        found = openai_content.pieces(item.content, entry, at)
         return [_flagged(block) for block in found] if item.role == "user" else found
     if kind == "reasoning":
         return [Block("thinking", _thought(item), entry=entry, at=at)]
@@ -152,26 +152,28 @@ def _flagged(block: Block) -> Block:
 
 def _thought(item: Item) -> str:
     """Give what is readable of a reasoning; mostly it is encrypted and nothing is."""
-    told = [*forms.pieces(item.summary, 0), *forms.pieces(item.content, 0)]
+    told = [*openai_content.pieces(item.summary, 0), *openai_content.pieces(item.content, 0)]
     return "\n".join(piece.text for piece in told)
 
 
 def call_of(item: Item) -> tuple[str, str]:
     """Give the name of a call and its arguments as JSON text."""
     if item.type == "custom_tool_call":
-        return string(item.name), forms.freely(item.input)
+        return string(item.name), openai_content.freely(item.input)
     if item.type == "local_shell_call":
-        return "local_shell", forms.called(item.action)
+        return "local_shell", openai_content.called(item.action)
     name = "tool_search" if item.type == "tool_search_call" else string(item.name)
-    return name, forms.called(item.arguments)
+    return name, openai_content.called(item.arguments)
 
 
 def _output(item: Item, entry: int) -> tuple[tuple[Block, ...], bool]:
     """Give the pieces of an output, and whether its call failed."""
     wrapped = unwrap(item.output)
-    told = forms.pieces(wrapped["output"] if wrapped else item.output, entry)
+    told = openai_content.pieces(wrapped["output"] if wrapped else item.output, entry)
     failed = (
-        forms.exit_code(wrapped) != 0 if wrapped else any(forms.failed(p.text) for p in told[:1])
+        openai_content.exit_code(wrapped) != 0
+        if wrapped
+        else any(openai_content.failed(p.text) for p in told[:1])
     )
     if item.tools:
         told.append(Block("other", _tools(item), name="tools", entry=entry, at=TOOLS))
@@ -182,19 +184,19 @@ def unwrap(output: Any) -> dict[str, Any] | None:
     """Read the form of old versions, a JSON text with the output and its exit code in it."""
     if not isinstance(output, str) or not output.startswith("{") or '"metadata"' not in output:
         return None
-    given = forms.load(output)
+    given = openai_content.load(output)
     fits = isinstance(given.get("output"), str) and isinstance(given.get("metadata"), dict)
     return given if fits else None
 
 
 def _tools(item: Item) -> str:
-    return forms.spell(item.tools) if item.tools else ""
+    return openai_content.spell(item.tools) if item.tools else ""
 
 
 def parts_of(raw: Any) -> list[Any]:
     """Give the parts of a parsed item: those of a message, else the item itself."""
     if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
-        return forms.parts(raw.get("content"))
+        return openai_content.parts(raw.get("content"))
     return [raw]
 
 
@@ -202,5 +204,5 @@ def with_parts(raw: Any, edited: list[Any]) -> Any:
     """Give the item with other parts."""
     if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
         kind = "output_text" if raw.get("role") == "assistant" else "input_text"
-        return raw | {"content": forms.content(edited, kind, raw.get("content"))}
+        return raw | {"content": openai_content.content(edited, kind, raw.get("content"))}
     return edited[0]

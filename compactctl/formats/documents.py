@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl import jsonio
+from compactctl.jsonl import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,8 @@ _HOLDERS = ("messages", "loglines", "history", "traj")
 
 def whole(lines: Iterable[bytes]) -> Any:
     """Give the JSON value that a file is, when it is an array or spans lines; else None."""
-    said = [*itertools.islice((raw for raw in lines if not jsonio.is_blank(raw)), 2)]
-    start = said[0].removeprefix(jsonio.BOM).strip() if said else b""
+    said = [*itertools.islice((raw for raw in lines if not exact.is_blank(raw)), 2)]
+    start = said[0].removeprefix(exact.BOM).strip() if said else b""
     spans = len(said) > 1 and start.startswith(b"{") and not start.endswith(b"}")
     if not spans and not start.startswith(b"["):
         return None

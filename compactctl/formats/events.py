@@ -26,8 +26,8 @@ from compactctl.model import Block
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Role
+    from compactctl.view.builder import Assembler
 
 __all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
 

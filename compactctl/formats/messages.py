@@ -18,8 +18,8 @@ from compactctl.formats.anthropic_content import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Block, Role
+    from compactctl.view.builder import Assembler
 
 __all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compactctl.formats import openai_content as forms
+from compactctl.formats import openai_content
 from compactctl.formats.values import identifier, string
 from compactctl.model import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Role
+    from compactctl.view.builder import Assembler
 
 DESCRIPTION = "OpenAI chat messages, one message a line"
 SIGNED = False
@@ -66,9 +66,11 @@ def recognise(record: dict[str, Any]) -> bool:
         return False
     if "tool_calls" in record or "function_call" in record:
         return True
-    kinds = {p.get("type") for p in forms.parts(record.get("content")) if isinstance(p, dict)}
+    kinds = {
+        p.get("type") for p in openai_content.parts(record.get("content")) if isinstance(p, dict)
+    }
     return "content" in record and not any(
-        kind in _ELSEWHERE | forms.RESPONSES for kind in kinds if isinstance(kind, str)
+        kind in _ELSEWHERE | openai_content.RESPONSES for kind in kinds if isinstance(kind, str)
     )
 
 
@@ -79,16 +81,16 @@ def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
         if role in _RESULTS:
             build.user([_result(record, index)])
         elif role == "user":
-            build.user(forms.pieces(record.content, index))
+            build.user(openai_content.pieces(record.content, index))
         elif role == "assistant":
             slots = _slots(functools.partial(getattr, record))
             build.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
         elif role in _ROLES:
-            build.system(forms.pieces(record.content, index))
+            build.system(openai_content.pieces(record.content, index))
 
 
 def _result(record: Record, index: int) -> Block:
-    told = tuple(forms.pieces(record.content, index))
+    told = tuple(openai_content.pieces(record.content, index))
     call_id = record.tool_call_id if record.role == "tool" else record.name
     if call_id is None and isinstance(record.tool_call_ids, list):  # as SWE-agent writes it
         call_id = next(iter(record.tool_call_ids), None)
@@ -96,7 +98,8 @@ def _result(record: Record, index: int) -> Block:
         "result",
         call_id=identifier(call_id),
         content=told,
-        failed=record.is_error is True or any(forms.failed(piece.text) for piece in told[:1]),
+        failed=record.is_error is True
+        or any(openai_content.failed(piece.text) for piece in told[:1]),
         entry=index,
         path=identifier(record.read_path),
     )
@@ -107,7 +110,7 @@ def _slots(member: Callable[[str], Any]) -> list[Slot]:
     calls = member("tool_calls")
     calls = calls if isinstance(calls, list) else []
     call, content = member("function_call"), member("content")
-    said = forms.parts(content) if content or not (calls or call) else []
+    said = openai_content.parts(content) if content or not (calls or call) else []
     slots = [Slot("content", part) for part in said]
     for name in ("reasoning_content", "refusal"):
         if isinstance(member(name), str) and member(name):
@@ -123,7 +126,7 @@ def _block(slot: Slot, index: int, at: int) -> Block:
     if name == "refusal":
         return Block("other", part, name="refusal", entry=index, at=at)
     if name == "content":
-        return forms.pieces([part], index, at)[0]
+        return openai_content.pieces([part], index, at)[0]
     call_id, tool, arguments = _call(slot)
     return Block("call", arguments, call_id, tool, entry=index, at=at)
 
@@ -136,13 +139,13 @@ def _call(slot: Slot) -> tuple[str | None, str, str]:
     part = slot.part if isinstance(slot.part, dict) else {}
     if slot.member == "function_call":
         name = string(part.get("name"))
-        return name or None, name, forms.called(part.get("arguments"))
+        return name or None, name, openai_content.called(part.get("arguments"))
     call_id, custom = identifier(part.get("id")), part.get("custom")
     if isinstance(custom, dict):
-        return call_id, string(custom.get("name")), forms.freely(custom.get("input"))
+        return call_id, string(custom.get("name")), openai_content.freely(custom.get("input"))
     function = part.get("function")
     function = function if isinstance(function, dict) else {}
-    return call_id, string(function.get("name")), forms.called(function.get("arguments"))
+    return call_id, string(function.get("name")), openai_content.called(function.get("arguments"))
 
 
 def parts_of(record: dict[str, Any]) -> list[Slot]:
@@ -151,7 +154,7 @@ def parts_of(record: dict[str, Any]) -> list[Slot]:
         return [Slot(_RESULT, record)]
     if record["role"] == "assistant":
         return _slots(record.get)
-    return [Slot("content", part) for part in forms.parts(record.get("content"))]
+    return [Slot("content", part) for part in openai_content.parts(record.get("content"))]
 
 
 def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
@@ -167,7 +170,7 @@ def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
     for name, parts in left.items():
         new[name] = parts[0] if name != "tool_calls" else parts
     if "content" in left:
-        new["content"] = forms.content(left["content"], "text", record["content"])
+        new["content"] = openai_content.content(left["content"], "text", record["content"])
     elif "content" in had:  # a call without a word, in the API's own form
         new["content"] = None
     return new
@@ -179,11 +182,17 @@ def edit(slot: Slot, block: Block) -> Slot:
         return slot._replace(part=_edit_result(slot.part, block))
     if slot.member in {"tool_calls", "function_call"}:
         return slot._replace(part=_edit_call(slot, block))
-    return slot._replace(part=forms.edit(slot.part, block)) if slot.member == "content" else slot
+    return (
+        slot._replace(part=openai_content.edit(slot.part, block))
+        if slot.member == "content"
+        else slot
+    )
 
 
 def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
-    new = record | {"content": forms.edit_output(record.get("content"), block.content, "text")}
+    new = record | {
+        "content": openai_content.edit_output(record.get("content"), block.content, "text")
+    }
     if "tool_call_id" not in record and isinstance(record.get("tool_call_ids"), list):
         return new | {"tool_call_ids": [block.call_id, *record["tool_call_ids"][1:]]}
     return new | {"tool_call_id" if record["role"] == "tool" else "name": block.call_id}
@@ -200,7 +209,7 @@ def _edit_call(slot: Slot, block: Block) -> Any:
     if slot.member == "function_call":
         return part | {"arguments": block.text}
     if "custom" in part:
-        return part | {"custom": part["custom"] | {"input": forms.free_text(block)}}
+        return part | {"custom": part["custom"] | {"input": openai_content.free_text(block)}}
     return part | {"function": part["function"] | {"arguments": block.text}}
 
 
@@ -228,13 +237,16 @@ def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
     content = [part for name, part in slots if name == "content"]
     thoughts = [part for name, part in slots if name == "reasoning_content"]
     calls = [part for name, part in slots if name == "tool_calls"]
-    line: dict[str, Any] = {"role": role, "content": forms.content(content, "text") or None}
+    line: dict[str, Any] = {
+        "role": role,
+        "content": openai_content.content(content, "text") or None,
+    }
     if thoughts:
         line["reasoning_content"] = "\n".join(thoughts)
     return line | {"tool_calls": calls} if calls else line
 
 
 def _made_result(block: Block) -> dict[str, Any]:
-    told = forms.content([piece.text for piece in block.content], "text")
+    told = openai_content.content([piece.text for piece in block.content], "text")
     line = {"role": "tool", "tool_call_id": block.call_id, "content": told}
     return line if block.path is None else line | {"_read_path": block.path}

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from compactctl import jsonio
 from compactctl.formats.values import string
+from compactctl.jsonl import exact
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT, tells_failure
 from compactctl.tokens.images import image_from_data_uri
@@ -105,7 +105,7 @@ def free_text(block: Block) -> Any:
 
 def spell(value: Any) -> str:
     """Write a value as JSON text."""
-    return jsonio.dump(value).decode()
+    return exact.dump(value).decode()
 
 
 def failed(text: str) -> bool:

@@ -27,8 +27,8 @@ from compactctl.model import Block
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compactctl.assemble import Assembler
     from compactctl.model import Role
+    from compactctl.view.builder import Assembler
 
 __all__ = ["Record", "create", "edit", "make", "parts_of", "recognise", "relink", "view"]
 __all__ += ["with_parts"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.layer import Layer
+    from compactctl.layers.base import Layer
 
 ORDER = ("truncate", "dedup", "prune", "summarize")
 """From cheap and recoverable to dear and lossy; ``compact`` runs them in this order."""

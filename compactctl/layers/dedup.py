@@ -7,14 +7,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from compactctl import paths, placeholders
-from compactctl.assemble import merge_users
-from compactctl.layer import Action, Change, View, number
+from compactctl import placeholders
+from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.thinking import left_of
 from compactctl.model import Block, Message, replace_blocks, result_text
-from compactctl.protocol.pairs import Interaction, Place, block_at, open_loop, pair
-from compactctl.reads import Read, ReadTool, named_read_tools, reads_of
-from compactctl.thinking import left_of
-from compactctl.tools import PROTECTED, keys_modified_by
+from compactctl.view import paths
+from compactctl.view.builder import merge_users
+from compactctl.view.pairs import Interaction, Place, block_at, open_loop, pair
+from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.view.tools import PROTECTED, keys_modified_by
 
 EXAMPLE = "compactctl dedup session.jsonl --protect '*.rules' -o small.jsonl"
 

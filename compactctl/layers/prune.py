@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from compactctl import pins
-from compactctl.clearing import clear
 from compactctl.errors import UsageError
-from compactctl.layer import Change, View
+from compactctl.layers.base import Change, View
+from compactctl.layers.clear_results import clear
+from compactctl.layers.drop_turns import cut_out
 from compactctl.model import Message
-from compactctl.protocol.pairs import Place, pair
-from compactctl.protocol.turns import Turn, last_results, turns
-from compactctl.removal import cut_out
+from compactctl.view import protected
+from compactctl.view.pairs import Place, pair
+from compactctl.view.turns import Turn, last_results, turns
 
 EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
 
@@ -51,7 +51,7 @@ def prune(
     if mode == "snip":
         return _snip(view, head, max_messages, marker=not no_marker)
     pairing = pair(messages)
-    pinned = pins.first_request(messages) | pins.always(messages, pairing)
+    pinned = protected.first_request(messages) | protected.always(messages, pairing)
     found = turns(messages, pairing)
     if keep_messages is not None:
         start = _start_of_messages(messages, found, _positive("--keep-messages", keep_messages))
@@ -133,7 +133,7 @@ def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
         whole += 1
     while not marker and whole and messages[whole - 1].role == "assistant":
         whole -= 1  # without a placeholder behind it the next answer would follow it
-    pinned = pins.first_request(messages) | pins.always(messages, pairing)
+    pinned = protected.first_request(messages) | protected.always(messages, pairing)
     least = len(messages) - (most - whole) + 1
     starts = [turn for turn in turns(messages, pairing) if turn.assistant > whole]
     for turn in starts:

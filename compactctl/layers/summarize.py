@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from compactctl import pins, summaries
+from compactctl import summaries
 from compactctl._version import __version__
-from compactctl.assemble import merge_users
-from compactctl.digest import digest, known_files
 from compactctl.errors import UsageError
-from compactctl.layer import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.template import digest, known_files
 from compactctl.model import MADE, Block, Message
-from compactctl.protocol.turns import prompt_blocks, turns
 from compactctl.tokens import count_view
-from compactctl.tools import Files
+from compactctl.view import protected
+from compactctl.view.builder import merge_users
+from compactctl.view.tools import Files
+from compactctl.view.turns import prompt_blocks, turns
 
 EXAMPLE = "compactctl summarize session.jsonl --summarizer template -o small.jsonl"
 
@@ -101,7 +102,7 @@ def _opening(old: Sequence[Message], kept: Sequence[Message], summary: Block) ->
 
     The blocks of the user's last request stay as they are behind it, if no later one stays.
     """
-    asked = sorted(pins.last_request(old)) if not pins.last_request(kept) else []
+    asked = sorted(protected.last_request(old)) if not protected.last_request(kept) else []
     request = [old[place.message].blocks[place.block] for place in asked]
     opening = Message("user", (summary, *request))
     systems = [(at, message) for at, message in enumerate(old) if message.role == "system"]

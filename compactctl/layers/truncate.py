@@ -8,13 +8,13 @@ from typing import Annotated, Literal, get_args
 import msgspec
 
 from compactctl import placeholders
-from compactctl.cutting import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
 from compactctl.errors import UsageError
-from compactctl.layer import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.cut import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
 from compactctl.model import Block, Message, replace_blocks
-from compactctl.protocol.pairs import Place, block_at
-from compactctl.shells import is_shell
-from compactctl.tools import answered, results
+from compactctl.view.pairs import Place, block_at
+from compactctl.view.shell import is_shell
+from compactctl.view.tools import answered, results
 
 EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 

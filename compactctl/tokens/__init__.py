@@ -6,8 +6,8 @@ which a bound answers every question (``Counter.fits``) never pays for one.
 
 from __future__ import annotations
 
+from compactctl.tokens.cost import count_block, count_message, count_view, recount_view
 from compactctl.tokens.counter import Counter, counter_for_one, load_counter
-from compactctl.tokens.view import count_block, count_message, count_view, recount_view
 
 __all__ = ["Counter", "count_block", "count_message", "count_view", "counter_for_one"]
 __all__ += ["load_counter", "recount_view"]

@@ -10,7 +10,7 @@ from compactctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compactctl.tokens.kept import Kept
+    from compactctl.tokens.cache import Kept
 
 NAMES = ("o200k_base", "cl100k_base", "chars")
 
@@ -47,7 +47,7 @@ class Counter:
         """Use the counts that earlier processes left, from now on, unless that is switched off."""
         if self.name != "chars":
             # Imported here, for a library's user and a bulk worker never come here.
-            from compactctl.tokens.kept import Kept, path_of  # noqa: PLC0415
+            from compactctl.tokens.cache import Kept, path_of  # noqa: PLC0415
 
             path = path_of(self.name)
             self._kept = Kept(path) if path else None

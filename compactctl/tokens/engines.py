@@ -96,7 +96,7 @@ def _quarter_of_characters(text: str) -> int:
 
 def _plain(name: str) -> Engine:
     ranks = load_encoded_ranks(name)
-    from compactctl.tokens.plain import Plain  # noqa: PLC0415 - costs 10 ms, as below
+    from compactctl.tokens.python_bpe import Plain  # noqa: PLC0415 - costs 10 ms, as below
 
     return _in_chunks(Plain(PATTERNS[name], ranks, functools.partial(_tiktoken, name)))
 

@@ -10,9 +10,12 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from compactctl import files, findings, layers, pipeline, transcript
+from compactctl import layers, pipeline
 from compactctl.errors import CompactctlError
+from compactctl.files import output as files
+from compactctl.rules import findings
 from compactctl.tokens import load_counter
+from compactctl.transcript import loading
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 CHAINS = {**{name: (name,) for name in layers.ORDER}, "chain": tuple(layers.ORDER)}
@@ -21,7 +24,7 @@ CHAINS = {**{name: (name,) for name in layers.ORDER}, "chain": tuple(layers.ORDE
 def measure(path, counter, before, after, told):
     """Add one file to the sums; a chain's output has to be valid and final."""
     try:
-        found = transcript.load(files.read_lines(str(path)), path.name)
+        found = loading.load(files.read_lines(str(path)), path.name)
         pipeline.refuse_broken(found)
     except CompactctlError:
         told["refused"] += 1
@@ -32,7 +35,7 @@ def measure(path, counter, before, after, told):
         result = pipeline.run(found, names, {}, counter)
         before[name, chain] += result.steps[0].tokens_before
         after[name, chain] += result.steps[-1].tokens_after
-        again = transcript.parse(result.written().lines(), path.name, found.format)
+        again = loading.parse(result.written().lines(), path.name, found.format)
         errors = {
             f.rule for f in findings.find(again, again.format.PROFILE) if f.severity == "error"
         }

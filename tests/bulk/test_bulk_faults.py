@@ -20,7 +20,7 @@ from bulk_helpers import (
 )
 
 from compactctl import pipeline
-from compactctl.bulk import find, plan, settings, store, task
+from compactctl.bulk import discover, plan, settings, storage, task
 from compactctl.bulk.job import Job
 
 BIG = session()
@@ -47,15 +47,15 @@ def test_a_file_that_vanishes_while_its_folder_is_listed_is_found_all_the_same(
     tmp_path, monkeypatch
 ):
     source = write(tmp_path / "in", {"a.jsonl": BIG, "b.jsonl": BIG})
-    listed = find._entries
+    listed = discover._entries
 
     def entries(folder):
         found = listed(folder)
         (source / "a.jsonl").unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(find, "_entries", entries)
-    found = list(find.find(str(source), lambda _: False))
+    monkeypatch.setattr(discover, "_entries", entries)
+    found = list(discover.find(str(source), lambda _: False))
     assert [(each.relative, each.size) for each in found] == [("a.jsonl", 0), ("b.jsonl", len(BIG))]
 
 
@@ -81,7 +81,7 @@ def job(source, target):
 
 def change_on_load(monkeypatch, change, times):
     """Change a file while it is worked on."""
-    load = task.transcript.load
+    load = task.loading.load
     left = [times]
 
     def changing(*arguments):
@@ -90,7 +90,7 @@ def change_on_load(monkeypatch, change, times):
             change(left[0])
         return load(*arguments)
 
-    monkeypatch.setattr(task.transcript, "load", changing)
+    monkeypatch.setattr(task.loading, "load", changing)
 
 
 def grow_on_load(monkeypatch, path, times):
@@ -194,20 +194,20 @@ def test_a_link_put_in_the_place_of_a_folder_is_not_followed(tmp_path):
     (tmp_path / "in/a/x.jsonl").unlink()
     (tmp_path / "in/a").rmdir()
     (tmp_path / "in/a").symlink_to(tmp_path / "secret")
-    with pytest.raises(store.LinkError):
-        store.read(str(tmp_path / "in/a/x.jsonl"), str(tmp_path / "in"))
+    with pytest.raises(storage.LinkError):
+        storage.read(str(tmp_path / "in/a/x.jsonl"), str(tmp_path / "in"))
 
 
 def test_a_folder_that_cannot_be_listed_fails_alone(tmp_path, monkeypatch):
     source = write(tmp_path / "in", {"x.jsonl": BIG, "shut/y.jsonl": BIG})
-    listed = find._entries
+    listed = discover._entries
 
     def entries(folder):
         if folder.endswith("shut"):
             raise PermissionError(13, "Permission denied")
         return listed(folder)
 
-    monkeypatch.setattr(find, "_entries", entries)
+    monkeypatch.setattr(discover, "_entries", entries)
     jobs = plan.plan([str(source)], str(tmp_path / "out"))
     outcomes = {job.source: task.run(RECIPE, job).line for job in jobs}
     assert outcomes[f"{source}/x.jsonl"].status == "done"

@@ -22,8 +22,8 @@ from bulk_helpers import (
     write,
 )
 
-from compactctl import pack
 from compactctl.bulk import limits
+from compactctl.files import pack
 
 BIG = session()
 GOOD = {f"good{at}.jsonl": BIG for at in range(6)}

@@ -23,7 +23,7 @@ from bulk_helpers import (
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cluster or s3 is not installed")
 
-from compactctl.bulk import find, remote, store  # noqa: E402 (needs fsspec)
+from compactctl.bulk import discover, remote, storage  # noqa: E402 (needs fsspec)
 from compactctl.errors import InputError, UsageError  # noqa: E402 (the same)
 
 BIG = session()
@@ -145,16 +145,16 @@ def test_a_server_that_is_gone_is_said_in_one_line(tmp_path, s3, monkeypatch):
 
 def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
     system, url = bucket
-    assert store.sha256(f"{url}/x") is None
-    store.put(f"{url}/x", b"whole")
-    assert store.read(f"{url}/x").raw == b"whole"
+    assert storage.sha256(f"{url}/x") is None
+    storage.put(f"{url}/x", b"whole")
+    assert storage.read(f"{url}/x").raw == b"whole"
 
     async def cut_short(*_arguments, **_more):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(type(system), "_call_s3", cut_short)
     with pytest.raises(InputError, match="cannot be written: Input/output error"):
-        store.put(f"{url}/y", b"half")
+        storage.put(f"{url}/y", b"half")
     monkeypatch.undo()
     assert not system.exists(f"{url}/y")
 
@@ -162,16 +162,16 @@ def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
 def test_an_object_that_changes_is_seen(bucket):
     system, url = bucket
     system.pipe_file(f"{url}/x", b"one")
-    source = store.read(f"{url}/x")
-    assert store.is_as_read(f"{url}/x", source)
+    source = storage.read(f"{url}/x")
+    assert storage.is_as_read(f"{url}/x", source)
     system.pipe_file(f"{url}/x", b"two")
-    assert not store.is_as_read(f"{url}/x", source)
+    assert not storage.is_as_read(f"{url}/x", source)
 
 
 def test_storage_without_whole_puts_gets_a_transaction(tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "_WHOLE_PUTS", set())
     url = f"file://{tmp_path}/deep/x"
-    store.put(url, b"whole")
+    storage.put(url, b"whole")
     assert (tmp_path / "deep/x").read_bytes() == b"whole"
     monkeypatch.setattr(
         fsspec.implementations.local.LocalFileOpener,
@@ -180,7 +180,7 @@ def test_storage_without_whole_puts_gets_a_transaction(tmp_path, monkeypatch):
         raising=False,
     )
     with pytest.raises(InputError, match="No space left on device"):
-        store.put(f"file://{tmp_path}/deep/y", b"half")
+        storage.put(f"file://{tmp_path}/deep/y", b"half")
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["x"]
 
 
@@ -188,7 +188,7 @@ def test_folders_in_memory_are_listed_as_on_a_disk():
     system = fsspec.filesystem("memory")
     for name in ("/m/b.jsonl", "/m/a/c.jsonl.gz", "/m/.hidden.jsonl", "/m/notes.txt"):
         system.pipe_file(name, b"x")
-    found = [(f.relative, f.size) for f in find.find("memory://m", lambda _: False)]
+    found = [(f.relative, f.size) for f in discover.find("memory://m", lambda _: False)]
     assert found == [("a/c.jsonl.gz", 1), ("b.jsonl", 1)]
 
 

@@ -343,4 +343,4 @@ def test_one_file_alone_imports_nothing_of_it(tmp_path):
     )
     arguments = [sys.executable, "-c", script]
     done = subprocess.run(arguments, env=environment(), capture_output=True, text=True, check=False)
-    assert done.stderr.strip() in {"[]", "['compactctl.bulk.names']"}
+    assert done.stderr.strip() in {"[]", "['compactctl.bulk.targets']"}

@@ -7,9 +7,10 @@ import subprocess
 import pytest
 from shell import ANSWER, CHARS, LOG, USER, call, lines, refused, result, said
 
-from compactctl import cli, transcript
+from compactctl import cli
 from compactctl.durable.resolver import SourcePointerResolver
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
+from compactctl.transcript import loading
 
 
 def session(many):
@@ -57,7 +58,7 @@ def records(done):
 
 
 def is_sendable(written):
-    found = transcript.load(written.splitlines(keepends=True), "test", None)
+    found = loading.load(written.splitlines(keepends=True), "test", None)
     return not [p for p in problems(found.messages, "anthropic") if p.severity == "error"]
 
 

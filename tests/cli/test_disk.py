@@ -23,8 +23,8 @@ from shell import (
     wait_until_it_waits,
 )
 
-from compactctl import reading
 from compactctl.errors import InputError
+from compactctl.files import reading
 
 LARGE = lines(
     {"role": "user", "content": "word " * 4000},

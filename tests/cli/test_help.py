@@ -8,15 +8,16 @@ import shlex
 import pytest
 from shell import run
 
-from compactctl import cli, commands
+from compactctl import cli
 from compactctl._version import __version__
+from compactctl.cli import registry
 
 
 @pytest.fixture(scope="module")
 def helped():
     """Give the help of each command, from this process."""
     found = {}
-    for name in commands.NAMES:
+    for name in registry.NAMES:
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
             assert cli.run([name, "--help"]) == 0
@@ -34,7 +35,7 @@ def options(text):
     )
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_every_command_has_an_example_that_parses(name, helped):
     text = re.sub(
         r"\n {6}(?=\S)", " ", helped[name].partition("Example:")[2].partition("\n\n\n")[0]
@@ -50,19 +51,19 @@ def test_every_command_has_an_example_that_parses(name, helped):
 
 
 def test_help_is_the_same_the_second_time(helped, capsys):
-    for name in commands.NAMES:
+    for name in registry.NAMES:
         assert cli.run([name, "-h"]) == 0
         assert capsys.readouterr().out == helped[name]
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_every_option_has_a_help_text(name, helped):
     found = options(helped[name])
     assert "-h, --help" in found
     assert all(re.search(r"[a-z]{2}", text) for text in found.values()), found
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_every_command_says_what_it_does(name, helped):
     assert re.search(r"\n\n  [A-Z][^\n]+", helped[name])
 
@@ -70,7 +71,7 @@ def test_every_command_says_what_it_does(name, helped):
 def test_the_overview_lists_every_command():
     shown = run("--help").stdout.decode()
     assert re.findall(r"^  ([a-z]+) {2,}\S", shown.partition("Commands:")[2], re.MULTILINE) == list(
-        commands.NAMES
+        registry.NAMES
     )
     assert shown == run("-h").stdout.decode()
 

@@ -20,8 +20,9 @@ from shell import (
     wait_until_it_waits,
 )
 
-from compactctl import atomic, files
 from compactctl.errors import InputError
+from compactctl.files import atomic
+from compactctl.files import output as files
 
 EXPECTED = run(*CUT, stdin=LONG).stdout
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from shell import BROKEN, CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, mode, names, refused, run, said
 
-from compactctl import files
+from compactctl.files import output as files
 
 ROOT_USER = os.geteuid() == 0
 EXPECTED = run(*CUT, stdin=LONG).stdout

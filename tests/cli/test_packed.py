@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from shell import CUT, LONG, refused, run
 
-from compactctl import reading
 from compactctl.errors import InputError
+from compactctl.files import reading
 
 GZIP = gzip.compress(LONG, mtime=0)
 # The magic of a frame is enough to ask for the extra.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl.durable.escape import escape_field, escape_terminal
+from compactctl.text import escape_field, escape_terminal
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 HOSTILE = [

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactctl.durable import locate
 from compactctl.durable.records import (
     DurableContextState,
     DurableFact,
@@ -19,6 +18,7 @@ from compactctl.durable.records import (
     to_json,
 )
 from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
+from compactctl.files import beneath
 
 TEXT = b"stored result\n"
 SHA = hashlib.sha256(TEXT).hexdigest()
@@ -174,7 +174,7 @@ def test_a_link_swapped_in_between_look_and_opening_is_denied(
             replace_by_link(root / name, root / name.replace("s", "sibling", 1))
         return seen
 
-    monkeypatch.setattr(locate.os, "stat", stat_then_swap)
+    monkeypatch.setattr(beneath.os, "stat", stat_then_swap)
     assert state(resolver.resolve(pointer)) == ("denied", "ownership_boundary")
 
 
@@ -187,7 +187,7 @@ def test_a_fifo_swapped_in_between_look_and_opening_does_not_hang(root, resolver
         os.mkfifo(root / "s.jsonl")
         return seen
 
-    monkeypatch.setattr(locate.os, "stat", stat_then_swap)
+    monkeypatch.setattr(beneath.os, "stat", stat_then_swap)
     assert state(resolver.resolve(EVENT)) == ("corrupt", "transcript_not_a_file")
 
 
@@ -199,7 +199,7 @@ def test_what_vanishes_between_look_and_opening_has_disappeared(root, resolver, 
         (root / "s.jsonl").unlink()
         return seen
 
-    monkeypatch.setattr(locate.os, "stat", stat_then_remove)
+    monkeypatch.setattr(beneath.os, "stat", stat_then_remove)
     assert state(resolver.resolve(EVENT)) == ("missing", "source_disappeared")
 
 
@@ -233,7 +233,7 @@ def test_an_error_of_the_system_is_a_state(resolver, monkeypatch, call, failure,
     def fail(*_args, **_options):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(locate.os, call, fail)
+    monkeypatch.setattr(beneath.os, call, fail)
     assert state(resolver.resolve(pointer)) == expected
 
 
@@ -255,7 +255,7 @@ def test_an_error_while_reading_is_a_state(resolver, monkeypatch, pointer):
         os.close(descriptor)
         return Failing()
 
-    monkeypatch.setattr(locate.os, "fdopen", open_failing)
+    monkeypatch.setattr(beneath.os, "fdopen", open_failing)
     assert state(resolver.resolve(pointer)) == ("corrupt", "source_read_failed")
 
 

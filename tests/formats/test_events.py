@@ -10,13 +10,14 @@ from builders import COUNTER, TIGHT, call, load, result, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import findings, formats, pipeline
+from compactctl import formats, pipeline
 from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.formats import events
 from compactctl.model import MADE, Block, Message, result_text
-from compactctl.protocol.check import problems
-from compactctl.rewrite import rewrite
-from compactctl.transcript import session
+from compactctl.rules import findings
+from compactctl.rules.check import problems
+from compactctl.transcript.loading import session
+from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"

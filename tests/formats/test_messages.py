@@ -11,7 +11,7 @@ from builders import COUNTER, TIGHT, call, load, result, text, thinking
 from compactctl import formats, pipeline
 from compactctl.formats import anthropic_content, messages
 from compactctl.model import Block, Message
-from compactctl.rewrite import rewrite
+from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gMBJVKv4gAAAABJRU5E"

@@ -11,7 +11,7 @@ from compactctl import formats
 from compactctl.errors import InputError
 from compactctl.formats import openai
 from compactctl.model import Block, Message, arguments, replace_blocks
-from compactctl.rewrite import rewrite
+from compactctl.transcript.rewrite import rewrite
 
 DOT = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"

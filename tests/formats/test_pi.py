@@ -11,11 +11,12 @@ from builders import COUNTER, TIGHT, call, load, result, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import findings, formats, pipeline
+from compactctl import formats, pipeline
 from compactctl.formats import pi
 from compactctl.model import Block, Message, result_text
-from compactctl.rewrite import rewrite
-from compactctl.transcript import session
+from compactctl.rules import findings
+from compactctl.transcript.loading import session
+from compactctl.transcript.rewrite import rewrite
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "T", "cwd": "/w"}
 OLD_HEADER = {"type": "session", "id": "s-1", "timestamp": "T", "cwd": "/w"}

@@ -20,10 +20,12 @@ from damage import damaged, noise
 from hypothesis import HealthCheck, given, seed, settings
 from strategies import transcripts
 
-from compactctl import findings, jsonio, transcript
 from compactctl.errors import CompactctlError
-from compactctl.files import read_lines
-from compactctl.mending import mend
+from compactctl.files.output import read_lines
+from compactctl.jsonl import exact
+from compactctl.repair.engine import mend
+from compactctl.rules import findings
+from compactctl.transcript import loading
 
 HERE = Path(__file__).resolve().parents[2]
 SAMPLES = HERE / "sample_transcripts"
@@ -112,7 +114,7 @@ def case(number: int, start: int, pools: list[list[Source]]) -> tuple[Source, li
 def run(source: Source, tally: Tally) -> str | None:
     """Validate and repair; give what is wrong, None for nothing."""
     try:
-        found = transcript.load(source.lines, source.name, source.format)
+        found = loading.load(source.lines, source.name, source.format)
         for profile in {found.format.PROFILE, "core"}:
             findings.find(found, profile, sendable=True)
         done = mend(source.lines, source.name, source.format)
@@ -135,17 +137,17 @@ def run(source: Source, tally: Tally) -> str | None:
     return None
 
 
-def words(read: transcript.Transcript) -> set[str]:
+def words(read: loading.Transcript) -> set[str]:
     """Give what users said, but for what no person did."""
     blocks = [b for m in read.messages if m.role == "user" for b in m.blocks]
     said = {b.text for b in blocks if b.kind == "text" and b.text.strip() and not b.meta}
     return {text for text in said if not text.startswith("{")}  # an object, spelled as a text
 
 
-def told(read: transcript.Transcript) -> set[str]:
+def told(read: loading.Transcript) -> set[str]:
     """Give every string in every line."""
     found: set[str] = set()
-    waiting: list[object] = [jsonio.object_or_none(entry.raw) for entry in read.entries]
+    waiting: list[object] = [exact.object_or_none(entry.raw) for entry in read.entries]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):

@@ -20,7 +20,7 @@ from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import InputError, UsageError
 from compactctl.layers.truncate import truncate
 from compactctl.model import result_text
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 
 LOG = "\n".join(f"step {number}: compiled module_{number}.c" for number in range(900))
 LIMIT = 300

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import cutting
+from compactctl.layers import cut
 from compactctl.tokens import Counter, load_counter
 from compactctl.tokens.counter import NAMES
 from compactctl.tokens.engines import choose_engine
@@ -42,7 +42,7 @@ def forgetful(name):
 @pytest.fixture(scope="module", autouse=True)
 def _small_stride():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "_STRIDE", 40)
+        patch.setattr(cut, "_STRIDE", 40)
         yield
 
 
@@ -50,7 +50,7 @@ def _small_stride():
 @given(text=TEXTS, limit=st.integers(60, 400), ends=ENDS)
 def test_a_cut_text_is_within_its_room_and_counted_right(name, text, limit, ends):
     counter = forgetful(name)
-    short = cutting.cut_text(counter, cutting.source(counter, [text]), limit, ends)
+    short = cut.cut_text(counter, cut.source(counter, [text]), limit, ends)
     exact = ENGINES[name](short)
     assert counter.count(short) == exact
     assert exact <= max(limit, 60)
@@ -59,7 +59,7 @@ def test_a_cut_text_is_within_its_room_and_counted_right(name, text, limit, ends
 @given(text=TEXTS, budget=st.integers(1, 200))
 def test_ends_are_ends_and_counted_right(text, budget):
     counter, count = forgetful("o200k_base"), ENGINES["o200k_base"]
-    head, tail = cutting._head(counter, text, budget), cutting._tail(counter, text, budget)
+    head, tail = cut._head(counter, text, budget), cut._tail(counter, text, budget)
     assert text.startswith(head.text)
     assert text.endswith(tail.text)
     for end in (head, tail):
@@ -70,5 +70,5 @@ def test_ends_are_ends_and_counted_right(text, budget):
 def test_a_head_takes_nearly_all_of_its_room():
     text = "\n".join(f"line {n} of a log, with some words in it" for n in range(4000))
     counter = load_counter("o200k_base")
-    for end in (cutting._head(counter, text, 3000), cutting._tail(counter, text, 3000)):
+    for end in (cut._head(counter, text, 3000), cut._tail(counter, text, 3000)):
         assert end.tokens > 2900

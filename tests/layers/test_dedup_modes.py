@@ -9,7 +9,7 @@ from compactctl.errors import UsageError
 from compactctl.layers.dedup import dedup
 from compactctl.model import result_text
 from compactctl.placeholders import Cut
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 
 TEXT = "\n".join(f"{number}\tvalue_{number} = compute({number})" for number in range(1, 80))
 EDIT = {"tool": "Edit", "file_path": "/w/a.py", "old_string": "a", "new_string": "b"}

@@ -7,8 +7,8 @@ from builders import assistant, call, exchange, ids, result, user, view
 
 from compactctl.layers.prune import prune
 from compactctl.layers.summarize import summarize
-from compactctl.protocol.pairs import pair
-from compactctl.protocol.turns import last_results, turns
+from compactctl.view.pairs import pair
+from compactctl.view.turns import last_results, turns
 
 LONG = "The reason was found at last, and it is a long one to tell. " * 40
 LATE = (

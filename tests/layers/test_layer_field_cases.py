@@ -34,7 +34,7 @@ from compactctl.layers.prune import prune
 from compactctl.layers.summarize import summarize
 from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 from compactctl.stats import stats
 
 WORDS = "The parser has to go on working while the lexer is taken apart, piece by piece. " * 8

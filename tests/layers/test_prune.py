@@ -24,8 +24,8 @@ from builders import (
 from compactctl import placeholders
 from compactctl.layers.prune import prune
 from compactctl.model import Block, Image, Message
-from compactctl.protocol.check import problems
-from compactctl.protocol.pairs import open_loop
+from compactctl.rules.check import problems
+from compactctl.view.pairs import open_loop
 
 RULE = "<system-reminder>\nUse tabs.\n</system-reminder>"
 

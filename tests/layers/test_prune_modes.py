@@ -12,7 +12,7 @@ from compactctl.errors import UsageError
 from compactctl.layers.prune import prune
 from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 
 LONG = "The build went through without a warning that anyone would read. " * 8
 

@@ -26,12 +26,12 @@ from builders import (
 )
 
 from compactctl import pipeline, summaries
-from compactctl.digest import digest
 from compactctl.errors import UsageError
 from compactctl.layers.summarize import SMALLEST, summarize
+from compactctl.layers.template import digest
 from compactctl.model import Block, Image
-from compactctl.protocol.check import problems
-from compactctl.protocol.pairs import open_loop
+from compactctl.rules.check import problems
+from compactctl.view.pairs import open_loop
 
 WORDS = "The parser has to go on working while the lexer is taken apart, piece by piece. " * 9
 OLD = [

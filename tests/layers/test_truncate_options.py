@@ -9,7 +9,7 @@ from compactctl import placeholders
 from compactctl.errors import UsageError
 from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 
 
 def log(lines, word="step"):

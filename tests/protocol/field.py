@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from compactctl import jsonio, transcript
-from compactctl.findings import find
-from compactctl.mending import mend
+from compactctl.jsonl import exact
+from compactctl.repair.engine import mend
+from compactctl.rules.findings import find
+from compactctl.transcript import loading
 
 
 def lines(*records):
@@ -40,7 +41,7 @@ THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 def found(records, name="messages", profile=None, **given):
     """What is found in records, or in lines: (rule, line, call)."""
     raw = lines(*records) if isinstance(records[0], dict) else records
-    read = transcript.load(raw, "f", name)
+    read = loading.load(raw, "f", name)
     every = find(read, profile or read.format.PROFILE, **given)
     return [(each.rule, each.line, each.call_id) for each in every]
 
@@ -56,7 +57,7 @@ def mended(records, name="messages"):
 
 
 def records_of(done):
-    return [jsonio.parse(line) for line in done.lines]
+    return [exact.parse(line) for line in done.lines]
 
 
 def view(read):
@@ -117,5 +118,5 @@ class Harness:
         return self.add("assistant", parent, message=assistant(*content) | {"id": message_id})
 
     def told(self):
-        found = find(transcript.load(lines(*self.records), "f"), "anthropic")
+        found = find(loading.load(lines(*self.records), "f"), "anthropic")
         return [(f.rule, f.severity, f.line) for f in found]

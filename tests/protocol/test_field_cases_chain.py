@@ -20,9 +20,10 @@ from field import (
     words,
 )
 
-from compactctl import pipeline, transcript
-from compactctl.findings import find
-from compactctl.repair_chain import GAP
+from compactctl import pipeline
+from compactctl.repair.chain import GAP
+from compactctl.rules.findings import find
+from compactctl.transcript import loading as transcript
 
 
 def test_b53_a_parent_that_points_nowhere_says_what_resume_loses():

@@ -20,11 +20,12 @@ from field import (
     user,
 )
 
-from compactctl import pipeline, transcript
-from compactctl.findings import find
-from compactctl.mending import mend
+from compactctl import pipeline
 from compactctl.model import Message
-from compactctl.protocol.check import problems
+from compactctl.repair.engine import mend
+from compactctl.rules.check import problems
+from compactctl.rules.findings import find
+from compactctl.transcript import loading as transcript
 
 PLAIN = {
     # row: (lines, what is found as (rule, line, call))

@@ -19,7 +19,7 @@ from field import (
     user,
 )
 
-from compactctl import transcript
+from compactctl.transcript import loading as transcript
 
 PLAIN = {
     # row: (lines, what is found as (rule, line, call))

@@ -25,10 +25,11 @@ from field import (
     words,
 )
 
-from compactctl import pipeline, transcript
+from compactctl import pipeline
 from compactctl.errors import InvalidTranscriptError
-from compactctl.findings import find
-from compactctl.protocol.check import breaks_pairs, problems
+from compactctl.rules.check import breaks_pairs, problems
+from compactctl.rules.findings import find
+from compactctl.transcript import loading
 
 PLAIN = {
     # row: (lines, what is found as (rule, line, call))
@@ -81,7 +82,7 @@ def test_a_plain_list(row):
 
 def test_b02_what_can_be_resumed_is_valid():
     records, _ = PLAIN["B02 stopped in two calls"]
-    read = transcript.load(lines(*records), "f", "messages")
+    read = loading.load(lines(*records), "f", "messages")
     assert not any(map(breaks_pairs, problems(read.messages, "anthropic")))
     assert {f.severity for f in find(read, "anthropic")} == {"warning"}
     assert {f.severity for f in find(read, "anthropic", sendable=True)} == {"error"}
@@ -186,10 +187,10 @@ CUTS = [
 
 @pytest.mark.parametrize(("layer", "options"), CUTS, ids=str)
 def test_b04_b06_no_cut_parts_a_batch(layer, options):
-    read = transcript.load(lines(*BATCH), "f", "messages")
+    read = loading.load(lines(*BATCH), "f", "messages")
     result = pipeline.run(read, (layer,), {layer: options}, COUNTER)
     raw = result.written().lines()
-    every = find(transcript.load(raw, "f", "messages"), "anthropic")
+    every = find(loading.load(raw, "f", "messages"), "anthropic")
     assert not [each for each in every if each.severity == "error"]
 
 
@@ -199,12 +200,12 @@ def test_b08_an_open_turn_is_kept_word_for_word(layer):
     raw = lines(*records)
     options = {"prune": {"keep_turns": 1}, "summarize": {"keep_messages": 1}}
     given = options.get(layer, {}) | ({"summarizer": "template"} if layer == "summarize" else {})
-    result = pipeline.run(transcript.load(raw, "f"), (layer,), {layer: given}, COUNTER)
+    result = pipeline.run(loading.load(raw, "f"), (layer,), {layer: given}, COUNTER)
     assert [*result.written().lines()][-2:] == raw[-2:]
 
 
 def test_b07_b08_a_broken_view_is_refused_not_made_smaller():
-    read = transcript.load(lines(*BATCH[:3], user("go on")), "f")
+    read = loading.load(lines(*BATCH[:3], user("go on")), "f")
     with pytest.raises(InvalidTranscriptError, match="PAIR-01 B"):
         pipeline.run(read, ("prune",), {}, COUNTER)
 
@@ -236,6 +237,6 @@ def test_b20_an_image_hoisted_into_a_run_of_results_goes_behind_it():
 def test_b20_no_cut_takes_the_result_from_a_hoisted_image(keep):
     run = [chat(chat_call("1")), tool("1"), user(IMAGE)]
     rest = [{"role": "assistant", "content": "a"}, user("v"), {"role": "assistant", "content": "b"}]
-    read = transcript.load(lines(user("u"), *run, *rest, user("w")), "f", "openai")
+    read = loading.load(lines(user("u"), *run, *rest, user("w")), "f", "openai")
     result = pipeline.run(read, ("prune",), {"prune": {"keep_messages": keep}}, COUNTER)
     assert not found(result.written().lines(), "openai")

@@ -27,7 +27,7 @@ from field import (
 )
 
 from compactctl import pipeline
-from compactctl.mending import mend
+from compactctl.repair.engine import mend
 
 PLAIN = {
     # row: (lines, what is found as (rule, line, call))

@@ -9,9 +9,9 @@ from builders import assistant, call, result, text, thinking, user
 from drawn import other
 
 from compactctl.model import Message
-from compactctl.protocol.check import problems
-from compactctl.protocol.parents import Chains
-from compactctl.protocol.rule import PROFILES
+from compactctl.rules.check import problems
+from compactctl.rules.rule import PROFILES
+from compactctl.transcript.parents import Chains
 
 MANY = 20_000
 ENOUGH = 30  # seconds on a busy machine; what is quadratic takes many minutes

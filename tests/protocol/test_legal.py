@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Image, Message
-from compactctl.protocol.check import problems
+from compactctl.rules.check import problems
 
 BATCH = (call("a"), call("b"), call("c"))
 LEGAL = {

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Message
-from compactctl.protocol.check import breaks_pairs, pair_problems, problems
-from compactctl.protocol.rule import PROFILES
-from compactctl.protocol.rules import RULES
+from compactctl.rules.check import breaks_pairs, pair_problems, problems
+from compactctl.rules.registry import RULES
+from compactctl.rules.rule import PROFILES
 
 ANTHROPIC = ("anthropic", "gateway")
 OPENAI = ("openai-chat", "openai-responses")

@@ -7,10 +7,10 @@ from builders import assistant, call, exchange, result, system, text, user
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl.protocol.check import problems
-from compactctl.protocol.pairs import open_loop
-from compactctl.protocol.rule import PROFILES
-from compactctl.protocol.turns import turns
+from compactctl.rules.check import problems
+from compactctl.rules.rule import PROFILES
+from compactctl.view.pairs import open_loop
+from compactctl.view.turns import turns
 
 OPEN = assistant(call("open"))
 DONE = assistant("done")

@@ -9,12 +9,13 @@ import builders
 import pytest
 from builders import assistant, call, exchange, ids, load, result, text, texts, thinking, user
 
-from compactctl import findings, placeholders
-from compactctl.mending import mend
+from compactctl import placeholders
 from compactctl.model import Message
 from compactctl.placeholders import MISSING_START
-from compactctl.repair_chain import GAP
-from compactctl.repair_lines import UNREADABLE
+from compactctl.repair.chain import GAP
+from compactctl.repair.engine import mend
+from compactctl.repair.lines import UNREADABLE
+from compactctl.rules import findings
 
 FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
 every_format = pytest.mark.parametrize("name", FORMATS)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import transcripts
 
-from compactctl import jsonio
 from compactctl.errors import CompactctlError
-from compactctl.mending import mend
+from compactctl.jsonl import exact
+from compactctl.repair.engine import mend
 
 FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
 SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
@@ -71,7 +71,7 @@ def words(transcript):
 
 def told(transcript):
     """Every string in every line."""
-    found, waiting = set(), [jsonio.object_or_none(entry.raw) for entry in transcript.entries]
+    found, waiting = set(), [exact.object_or_none(entry.raw) for entry in transcript.entries]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):

@@ -6,7 +6,7 @@ import pytest
 import tiktoken
 
 from compactctl.tokens import engines
-from compactctl.tokens.plain import Plain
+from compactctl.tokens.python_bpe import Plain
 
 VOCABULARIES = ["o200k_base", "cl100k_base"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from token_samples import texts
 
-from compactctl.tokens import Counter, counter, engines, kept
+from compactctl.tokens import Counter, cache, counter, engines
 
 NAME = "o200k_base"
 
@@ -17,7 +17,7 @@ NAME = "o200k_base"
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder for the counts, and nothing in the environment that forbids it."""
-    monkeypatch.delenv(kept.SWITCH_VARIABLE, raising=False)
+    monkeypatch.delenv(cache.SWITCH_VARIABLE, raising=False)
     monkeypatch.delenv(engines.ENGINE_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
@@ -78,7 +78,7 @@ def test_totals_measures_and_sums_are_kept_too(asked):
 @pytest.mark.usefixtures("asked")
 def test_a_sum_is_not_kept_for_a_text_that_would_be_cut(home):
     first = a_process()
-    first.remember("a" * (kept.LONGEST + 1), 1)
+    first.remember("a" * (cache.LONGEST + 1), 1)
     first.keep()
     assert not file_in(home).exists()
 
@@ -142,7 +142,7 @@ def damaged(data):
         "a record more": data + b"x" * 20,
         "a bit": data[:-1] + bytes([data[-1] ^ 1]),
         "older": data.replace(b"counts 1", b"counts 0"),
-        "huge": data + b"\0" * 20 * kept.RECORDS,
+        "huge": data + b"\0" * 20 * cache.RECORDS,
     }
 
 
@@ -182,7 +182,7 @@ def test_a_replacement_that_fails_leaves_no_file_behind(home, monkeypatch):
     def refuse(*_):
         raise OSError
 
-    monkeypatch.setattr(kept.os, "replace", refuse)
+    monkeypatch.setattr(cache.os, "replace", refuse)
     leave("one")
     assert list(file_in(home).parent.iterdir()) == []
 
@@ -192,14 +192,14 @@ def test_a_replacement_that_fails_leaves_no_file_behind(home, monkeypatch):
 def test_without_an_absolute_folder_it_is_in_the_home(monkeypatch, tmp_path, given):
     monkeypatch.setenv("XDG_CACHE_HOME", given)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kept.path_of(NAME) == f"{tmp_path}/.cache/compactctl/{NAME}.counts"
+    assert cache.path_of(NAME) == f"{tmp_path}/.cache/compactctl/{NAME}.counts"
     for home in ("nowhere", str(tmp_path / "not-there")):  # no home is made
         monkeypatch.setenv("HOME", home)
-        assert kept.path_of(NAME) is None
+        assert cache.path_of(NAME) is None
 
 
 def test_the_newest_are_kept(asked, monkeypatch):
-    monkeypatch.setattr(kept, "RECORDS", 3)
+    monkeypatch.setattr(cache, "RECORDS", 3)
     leave("1", "22")
     leave("333", "4444")
     asked.clear()
@@ -209,7 +209,7 @@ def test_the_newest_are_kept(asked, monkeypatch):
 
 
 def test_very_much_at_once_is_not_looked_up(asked, monkeypatch):
-    monkeypatch.setattr(kept, "AT_ONCE", 5)
+    monkeypatch.setattr(cache, "AT_ONCE", 5)
     leave("one")
     later = a_process()
     assert later.total(["one", "two"]) == 6
@@ -230,22 +230,22 @@ def test_two_processes_at_once_keep_the_counts_of_both(asked):
 
 def test_processes_that_write_at_the_same_time_leave_a_sound_file(home):
     script = (
-        "import sys; from compactctl.tokens import kept; import os\n"
+        "import sys; from compactctl.tokens import cache as kept; import os\n"
         "for n in range(40):\n"
         "    some = kept.Kept(kept.path_of('o200k_base')); some.add({f'{sys.argv[1]} {n}': n}); "
         "some.save(); assert kept._read(kept.path_of('o200k_base'))"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, who]) for who in "ab"]
     assert [each.wait(60) for each in running] == [0, 0]
-    assert len(kept._read(kept.path_of(NAME))) >= 40 * 20
+    assert len(cache._read(cache.path_of(NAME))) >= 40 * 20
     assert [each.name for each in file_in(home).parent.iterdir()] == [file_in(home).name]
 
 
 @given(text=texts)
 def test_a_count_that_was_kept_is_the_count(tmp_path_factory, text):
     path = str(tmp_path_factory.mktemp("counts") / "compactctl" / "some.counts")
-    some = kept.Kept(path)
+    some = cache.Kept(path)
     tokens = counter.load_counter(NAME).count(text)
     some.add({text: tokens})
     some.save()
-    assert kept.Kept(path).find([text, f"{text}."]) == {text: tokens}
+    assert cache.Kept(path).find([text, f"{text}."]) == {text: tokens}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from token_samples import ORDINARY
 
-from compactctl.tokens import engines, plain
+from compactctl.tokens import engines, python_bpe
 
 CONTEXTS = ["{}", "a{}b", "A{}", " {} ", "!{}\n", "1{}1", "it'{}e", "\n  {}s"]
 
@@ -30,11 +30,11 @@ def ranks(request):
 def alone(ranks):
     """An engine that has no other."""
     name, encoded = ranks
-    return plain.Plain(engines.PATTERNS[name], encoded, leave)
+    return python_bpe.Plain(engines.PATTERNS[name], encoded, leave)
 
 
 def is_safe(text):
-    return not plain._MAY_DIFFER.search(text)
+    return not python_bpe._MAY_DIFFER.search(text)
 
 
 @pytest.mark.parametrize("text", [text for text in ORDINARY if text.isascii()])
@@ -76,7 +76,7 @@ def test_much_to_merge_is_left_to_tiktoken(alone):
 def test_once_there_is_another_engine_it_counts_everything(ranks):
     name, encoded = ranks
     loads = []
-    count = plain.Plain(engines.PATTERNS[name], encoded, lambda: loads.append(1) or len)
+    count = python_bpe.Plain(engines.PATTERNS[name], encoded, lambda: loads.append(1) or len)
     assert count("hello world") == 2
     assert count("qj" * 101) == 202
     assert count("hello world") == 11

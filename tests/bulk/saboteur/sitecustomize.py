@@ -6,9 +6,9 @@ import signal
 import sys
 import time
 
-from compactctl.bulk import store
+from compactctl.bulk import storage
 
-_read = store.read
+_read = storage.read
 
 
 def read(path, root=None):
@@ -35,5 +35,5 @@ def read(path, root=None):
     return _read(path, root)
 
 
-if "compactctl.bulk.store" in sys.modules:
-    store.read = read
+if "compactctl.bulk.storage" in sys.modules:
+    storage.read = read

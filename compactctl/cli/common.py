@@ -1,0 +1,73 @@
+"""What commands do with their FILE before they read it, and how they read it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.errors import InputError
+from compactctl.files import output as files
+from compactctl.jsonl import lines
+from compactctl.transcript import loading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compactctl.jsonl.lines import Entry
+
+_held: list[loading.Transcript] = []
+
+
+def hold(found: loading.Transcript) -> None:
+    """Keep a transcript to the end of the process, which takes less time than taking it apart."""
+    _held[:] = [found]
+
+
+def read(file: str, format_name: str | None) -> loading.Transcript:
+    """Read the one FILE argument into a transcript."""
+    found = loading.load(files.read_lines(file), file, format_name)
+    hold(found)
+    return found
+
+
+def read_objects(file: str) -> list[bytes]:
+    """Read the lines of a FILE argument of any format."""
+    found = files.read_lines(file)
+    if not any(map(bytes.strip, found)):
+        raise InputError("the input is empty; an earlier stage may have failed", file=file)
+    if not any(True for _ in lines.objects(found)):
+        raise InputError("no line is a JSON object; expected one JSON object a line", file=file)
+    return found
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object."""
+
+
+def count_unreadable(raw_lines: Sequence[bytes]) -> int:
+    """Count the lines that hold no JSON object."""
+    entries: list[Entry] = []
+    decode = msgspec.json.Decoder(_Object).decode
+    records = [index for index, _ in lines.read(raw_lines, decode, entries, [])]
+    return len(raw_lines) - len({entries[index].line for index in records})
+
+
+class Clock:
+    """Seconds since a stage began."""
+
+    def __init__(self) -> None:
+        """Start."""
+        self._start = time.monotonic()
+
+    def seconds(self) -> float:
+        """Give the time so far."""
+        return time.monotonic() - self._start
+
+
+def check_outputs(file: str, given: Mapping[str, Any]) -> None:
+    """Refuse an output that is the input before any work is done."""
+    files.target(given["output"], file, in_place=given["in_place"])
+    if given["report"]:
+        files.check_report(given["report"], file, given["output"])

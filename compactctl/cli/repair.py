@@ -1,0 +1,104 @@
+"""``repair``: make a broken transcript valid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compactctl import formats
+from compactctl import report as reports
+from compactctl.cli.common import Clock, check_outputs, count_unreadable
+from compactctl.cli.options import (
+    FileArgument,
+    FormatOption,
+    InPlaceOption,
+    OutputOption,
+    QuietOption,
+    ReportOption,
+    ThinkingOption,
+    TokenizerOption,
+)
+from compactctl.console import DRY_RUN
+from compactctl.errors import InvalidTranscriptError
+from compactctl.files import output as files
+from compactctl.layers.base import number
+from compactctl.repair.engine import Mend, Mended, mend
+from compactctl.tokens import count_view, counter_for_one
+from compactctl.transcript import repair_tally
+
+if TYPE_CHECKING:
+    from compactctl.rules.findings import Finding
+
+
+def repair(
+    file: FileArgument = "-",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be mended.")
+    ] = False,
+    output: OutputOption = None,
+    in_place: InPlaceOption = False,
+    format: FormatOption = None,  # noqa: A002 (the option's name)
+    tokenizer: TokenizerOption = "o200k_base",
+    thinking: ThinkingOption = "auto",
+    report: ReportOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Mend a broken transcript: close calls, place results, read damaged lines.
+
+    Never removes a user's words, prints each mend, and leaves a valid transcript as it is.
+
+    Example:
+
+        compactctl repair broken.jsonl -o mended.jsonl
+
+    """
+    clock = Clock()
+    given = {"output": output, "in_place": in_place, "report": report}
+    check_outputs(file, given)
+    lines = files.read_lines(file)
+    mended = mend(lines, file, format, thinking)
+    if not quiet:
+        for done in mended.mends:
+            reports.say(f"repair: {done}")
+    if mended.left:
+        raise _unmendable(mended.left[0])
+    if report:
+        reports.append(report, _record(mended, tokenizer, clock.seconds()))
+    written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
+    if not quiet:
+        said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
+        reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")
+
+
+def _unmendable(finding: Finding) -> InvalidTranscriptError:
+    advice = finding.mend.removeprefix("run `compactctl repair`, or ")
+    said = f"{finding.rule}: {finding.text}, which repair can not mend; {advice}"
+    return InvalidTranscriptError(said, file=finding.file, line=finding.line)
+
+
+def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
+    """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
+    counter = counter_for_one(tokenizer)
+    old, new = mended.before, mended.after
+    lines, kept = repair_tally.account(mended.read, mended.written)
+    unread = count_unreadable(kept)
+    lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
+    before, after = count_view(counter, old.messages), count_view(counter, new.messages)
+    counter.keep()
+    return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
+        "format": formats.name_of(old.format),
+        "tokenizer": counter.name,
+        "tokens_before": before,
+        "tokens_after": after,
+        "tokens_saved": before - after,
+        "messages_before": len(old.messages),
+        "messages_after": len(new.messages),
+        "actions": [_action(done) for done in mended.mends],
+        "first_changed_message": repair_tally.first_changed(old.messages, new.messages),
+    }
+
+
+def _action(done: Mend) -> dict[str, object]:
+    sizes = dict.fromkeys(("tokens_before", "tokens_after", "pointer"))
+    return {"rule": done.rule, "line": done.line, "call_id": done.call_id} | sizes

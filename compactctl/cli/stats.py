@@ -1,0 +1,79 @@
+"""``stats``: where the tokens are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from compactctl.cli.common import read
+from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
+from compactctl.files import output as files
+from compactctl.stats import LARGEST, Share, Stats
+from compactctl.stats import stats as measure
+from compactctl.text import escape_terminal
+from compactctl.tokens import counter_for_one
+
+
+def stats(
+    file: FileArgument = "-",
+    json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10,
+    format: FormatOption = None,  # noqa: A002 (the option's name)
+    tokenizer: TokenizerOption = "o200k_base",
+) -> None:
+    """Show where the tokens are: by role, kind, tool and file, and what could go.
+
+    Example:
+
+        compactctl stats session.jsonl --top 5
+
+    """
+    counter = counter_for_one(tokenizer)
+    found = measure(read(file, format), counter, max(top, LARGEST))
+    counter.keep()
+    if json:
+        files.write_standard([msgspec.json.encode(found) + b"\n"])
+        return
+    lines = [escape_terminal(line) for line in _lines(found, tokenizer, top)]
+    files.write_standard([("\n".join(lines) + "\n").encode()])
+
+
+def _lines(found: Stats, tokenizer: str, top: int) -> list[str]:
+    lines = [f"{found.tokens:,} tokens in {found.messages:,} messages [{tokenizer}]"]
+    for title, shares in (
+        ("by role", found.roles),
+        ("by kind", found.kinds),
+        ("results by tool", found.tools),
+        ("results by file read", found.files),
+    ):
+        lines += _table(title, shares, found.tokens, top)
+    lines += ["", "largest results"]
+    lines += [
+        f"{large.tokens:>12,}  line {large.line}: {large.tool} {large.call_id or ''}"
+        for large in found.largest[:top]
+    ]
+    lines += ["", "what could go"]
+    lines += [_row("reads shown again later", found.superseded_reads, found.tokens)]
+    lines += [_row("reads of files changed later", found.stale_reads, found.tokens)]
+    if found.usage:
+        lines += ["", "context size as the provider recorded it (with system prompt and tools)"]
+        lines += [f"{found.usage.first:>12,}  at the first of {found.usage.calls:,} calls"]
+        lines += [f"{found.usage.last:>12,}  at the last"]
+    return lines
+
+
+def _table(title: str, shares: dict[str, Share], total: int, top: int) -> list[str]:
+    rows = list(shares.items())
+    lines = ["", title, *(_row(name, share, total) for name, share in rows[:top])]
+    rest = rows[top:]
+    if rest:
+        other = Share(sum(s.count for _, s in rest), sum(s.tokens for _, s in rest))
+        lines.append(_row(f"({len(rest):,} more)", other, total))
+    return lines
+
+
+def _row(name: str, share: Share, total: int) -> str:
+    part = f"{share.tokens / total:.1%}" if total else "–"
+    return f"{share.tokens:>12,} {part:>6}  {name} ({share.count:,})"

@@ -1,0 +1,227 @@
+"""A file as a list of entries whose bytes, put together, are the file.
+
+An entry is one record, or one stretch of bytes that holds none. Nearly always it is one line; two
+objects glued on one line make two entries. The bytes stay as they are until something changes
+the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
+import orjson
+
+from compactctl.jsonl import exact
+from compactctl.jsonl.lenient import loosen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+R = TypeVar("R")
+
+LONGEST = 1 << 28
+"""Bytes of a line that is read; a longer one is passed on as it is."""
+
+_WIDEST = 200
+"""Characters of a JSON path that are shown: its keys may be anything."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """The bytes of one record with its line end, and the number of its line (from 1)."""
+
+    raw: bytes
+    line: int
+
+
+MakeEntry: TypeAlias = Callable[[bytes, int], Entry]
+"""Makes an entry of bytes and the number of their line; is called in the order of a file."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Something odd about a line itself, by the id of its rule.
+
+    ``at`` is the index of the byte in the line that it is about, if it is about one.
+    ``raised`` says that the rule's graver severity applies.
+    """
+
+    rule: str
+    line: int
+    text: str
+    at: int | None = None
+    raised: bool = False
+
+
+def read(
+    lines: Iterable[bytes],
+    decode: Callable[[bytes], R],
+    entries: list[Entry],
+    faults: list[Fault],
+    make_entry: MakeEntry = Entry,
+) -> Iterator[tuple[int, R]]:
+    """Yield (index of the entry, record) of each JSON object; fill ``entries`` and ``faults``.
+
+    ``decode`` is the fast, typed way and sees nearly every line. What it refuses is looked at
+    slowly: a line that no standard JSON reader takes makes an entry without a record.
+    """
+    add = entries.append
+    at = 0
+    for number, raw in enumerate(lines, 1):
+        if len(raw) > LONGEST:
+            faults.append(Fault("FILE-19", number, f"{len(raw):,} bytes"))
+            add(make_entry(raw, number))
+            at += 1
+            continue
+        if raw.isascii() or _is_utf8(raw):
+            try:
+                record = decode(raw)
+            except (msgspec.MsgspecError, RecursionError, UnicodeError):
+                pass
+            else:
+                add(make_entry(raw, number))
+                yield at, record
+                at += 1
+                continue
+        yield from _read_odd(raw, number, decode, entries, faults, make_entry)
+        at = len(entries)
+    _settle_tails(entries, faults)
+
+
+def _is_utf8(raw: bytes) -> bool:
+    """Check what the typed decoder does not: strings that it skips may hold any bytes."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _read_odd(
+    raw: bytes,
+    number: int,
+    decode: Callable[[bytes], R],
+    entries: list[Entry],
+    faults: list[Fault],
+    make_entry: MakeEntry,
+) -> Iterator[tuple[int, R]]:
+    """Read a line that the typed decoder refused: odd, glued, damaged, or no JSON at all.
+
+    What stands in front of the damage is read; the rest is an entry without a record.
+    """
+    start = 0
+    for end, value in _pieces(raw, number, faults):
+        entries.append(make_entry(raw[start:end], number))
+        start = end
+        if isinstance(value, dict):
+            record, complaint = loosen(value, decode)
+            if complaint:
+                faults.append(Fault("FILE-17", number, complaint))
+            yield len(entries) - 1, record
+    if start < len(raw):
+        entries.append(make_entry(raw[start:], number))
+
+
+def _settle_tails(entries: list[Entry], faults: list[Fault]) -> None:
+    """Tell a torn tail from a torn line in the middle, which lost what it held."""
+    last = next((e.line for e in reversed(entries) if not exact.is_blank(e.raw)), 0)
+    for at, fault in enumerate(faults):
+        if fault.rule == "FILE-01" and fault.line != last:
+            faults[at] = Fault("FILE-02", fault.line, fault.text)
+
+
+def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any]]:
+    """Give (end, value) of each JSON value on the line, up to the first that is damaged."""
+    if exact.is_blank(raw):
+        if b"\0" in raw:
+            faults.append(Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes"))
+        elif exact.BOM in raw:
+            faults.append(Fault("FILE-05", number, ""))
+        return []
+    if raw.removeprefix(exact.BOM).lstrip().startswith((b"//", b"#")):
+        faults.append(Fault("FILE-06", number, ""))
+        return []
+    values, error = exact.scan(raw)
+    pieces = [(end, value) for _, end, value in values]
+    readable = raw if error is None else raw[: pieces[-1][0] if pieces else 0]
+    try:
+        odd = [*_oddities(readable, number, [value for _, value in pieces])]
+        if b"\\u" in readable:  # the only way to half a character
+            pieces = [(end, exact.without_surrogates(value)) for end, value in pieces]
+    except RecursionError:
+        odd, pieces = [], []
+        error = exact.NotJsonError("nested too deeply to be read")
+    faults.extend(odd)
+    if error is not None:
+        faults.append(_damage(error, number, read=len(pieces)))
+    elif pieces:
+        pieces[-1] = (len(raw), pieces[-1][1])
+    return pieces
+
+
+def _damage(error: exact.NotJsonError, number: int, *, read: int) -> Fault:
+    """Give the rule that an unreadable line breaks."""
+    what = f"{error}; what stands before it is read" if read else str(error)
+    if isinstance(error, exact.NotUtf8Error):
+        return Fault("FILE-07", number, what, error.at)
+    if isinstance(error, exact.ConstantError):
+        return Fault("FILE-08", number, what)
+    return Fault("FILE-01" if error.torn else "FILE-02", number, what)
+
+
+def _oddities(raw: bytes, number: int, values: list[Any]) -> Iterator[Fault]:
+    """Name what is odd about a line, or the start of one, that can be read all the same."""
+    if len(values) > 1:
+        yield Fault("FILE-03", number, f"{len(values)}")
+    if b"\0" in raw:
+        yield Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes beside a record")
+    if raw.lstrip(b" \t\r\n\0").startswith(exact.BOM):
+        yield Fault("FILE-05", number, "")
+    if any(not isinstance(value, dict) for value in values):
+        yield Fault("FILE-10", number, "")
+    for value in values if b"\\u" in raw else ():
+        path = _surrogate_path(value)
+        if path is not None:
+            yield Fault("FILE-09", number, f"at {path[:_WIDEST]}")
+
+
+def _surrogate_path(value: Any, path: str = "$") -> str | None:
+    """Give the JSON path of the first string that holds a lone surrogate."""
+    if isinstance(value, str):
+        return None if exact.without_surrogates(value) == value else path
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if exact.without_surrogates(key) != key:
+                return path
+            found = _surrogate_path(item, f"{path}.{key}")
+            if found:
+                return found
+    if isinstance(value, list):
+        for at, item in enumerate(value):
+            found = _surrogate_path(item, f"{path}[{at}]")
+            if found:
+                return found
+    return None
+
+
+def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Parse the JSON objects among lines, as far as they are asked for: to recognise a format."""
+    for raw in lines:
+        if len(raw) > LONGEST:
+            continue
+        try:
+            value = orjson.loads(raw)
+        except ValueError:
+            value = None
+            if not exact.is_blank(raw):
+                yield from _odd_objects(raw)
+        if isinstance(value, dict):
+            yield value
+
+
+def _odd_objects(raw: bytes) -> list[dict[str, Any]]:
+    try:
+        values = exact.parse_many(raw)
+    except exact.NotJsonError:
+        return []
+    return [value for _, _, value in values if isinstance(value, dict)]

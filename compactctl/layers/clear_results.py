@@ -1,0 +1,93 @@
+"""Replace the results that the model has long seen by what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from compactctl import placeholders
+from compactctl.layers.base import Action, Change, View, number
+from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.view import protected
+from compactctl.view.pairs import Place, open_loop
+from compactctl.view.tools import answered, results
+
+SHORTEST = 120
+"""Characters up to which a result is left alone: a placeholder would not be shorter."""
+
+_ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
+
+
+def clear(view: View, keep: int) -> Change:
+    """Clear all results but the newest ``keep`` and those that the model has not seen yet.
+
+    The view's store takes the text away first and gives its pointer; images no store takes, so
+    they are named in the placeholder. Without a store, what no tool can give again stays: answers
+    of the user and results of memories.
+    """
+    messages = view.messages
+    end = open_loop(messages)
+    pinned = protected.rules(messages)
+    found = results(messages)
+    old = set(found[: max(0, len(found) - keep)]) - pinned
+    old -= protected.sources(messages, lambda place: place not in old or place.message >= end)
+    names = answered(messages)
+    actions: list[Action] = []
+    cleared: list[Message] = []
+    for position, message in enumerate(messages):
+        blocks = [
+            _cleared(view, block, names.get(Place(position, at), ""), actions)
+            if position < end and Place(position, at) in old
+            else block
+            for at, block in enumerate(message.blocks)
+        ]
+        cleared.append(replace_blocks(message, blocks))
+    if actions and view.archive:
+        view.archive()
+    return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
+
+
+def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Block:
+    text, store = result_text(result), view.store
+    if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
+        return result
+    texts = [piece.text for piece in result.content if piece.kind == "text"]
+    if not texts:  # what it says is in a piece of a kind that only its provider knows
+        return result
+    before = view.count(result)
+    cuts = [placeholders.read_cut(piece) for piece in texts]
+    whole = [
+        cut.original if cut else view.counter.count(piece)
+        for piece, cut in zip(texts, cuts, strict=True)
+    ]
+    pointer = cuts[0].pointer if len(cuts) == 1 and cuts[0] else None
+    if pointer is None and store is not None:
+        pointer = store(text)
+    elif pointer is None and any(cut and cut.pointer for cut in cuts):
+        return result  # a placeholder has room for one pointer, and these are several texts
+    images = [piece for piece in result.content if piece.kind == "image"]
+    size = sum(whole) if any(cuts) else before
+    left = placeholders.cleared(size, pointer, images, failed=result.failed)
+    new = msgspec.structs.replace(result, content=_with_text(result.content, left))
+    after = view.count(new)
+    if after >= before:
+        return result
+    actions.append(Action("clear", result.entry, result.call_id, before, after, pointer))
+    return new
+
+
+def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
+    """Put ``text`` in the place of all texts and images; what has no other place stays."""
+    first = next(piece for piece in content if piece.kind == "text")
+    return tuple(
+        msgspec.structs.replace(piece, text=text) if piece is first else piece
+        for piece in content
+        if piece is first or piece.kind not in {"text", "image"}
+    )
+
+
+def _alone(tool: str) -> bool:
+    """Say whether a result can not be had again by calling the tool again."""
+    lowered = tool.lower()
+    return lowered in _ASKED or "memory" in lowered

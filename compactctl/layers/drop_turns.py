@@ -1,0 +1,161 @@
+"""Cut a stretch of turns out of a view, and leave one placeholder that says what went.
+
+What is pinned stays, an interaction goes or stays as one, and user pieces that come to stand side
+by side become one message, so that roles go on alternating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compactctl import placeholders
+from compactctl.layers.base import Action, Change, View, number
+from compactctl.model import Block, Message, replace_blocks
+from compactctl.placeholders import Pruned
+from compactctl.tokens import count_message
+from compactctl.view import protected, tools
+from compactctl.view.builder import merge_users
+from compactctl.view.pairs import Place
+
+MARKER_TOKENS = 300
+"""The placeholder says no more than this (CONTRACT §3)."""
+
+
+def cut_out(
+    view: View,
+    start: int,
+    pinned: set[Place],
+    *,
+    head: int = 0,
+    marker: bool = True,
+) -> Change:
+    """Remove all between the first ``head`` messages and the assistant message at ``start``.
+
+    The placeholder stands behind the head, or without one behind the first user message; it takes
+    in what an earlier placeholder said, and the pointer to the archive if there is one. What is
+    archived is so without a placeholder as well.
+    """
+    old = view.messages[:start]
+    pinned = pinned | protected.sources(
+        view.messages,
+        lambda place: place in pinned or place.message < head or place.message >= start,
+    )
+    kept, gone = _split(old, pinned, head)
+    if not gone:
+        return Change(view.messages, (), "nothing to drop but what must stay")
+    pointer = view.archive() if view.archive else None
+    if marker:
+        kept, earlier, at = _without_markers(kept, head)
+        kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
+    left = [message for message in kept if message is not None and message.blocks]
+    actions = [
+        Action("prune", message.blocks[0].entry, tokens_before=count_message(view.counter, message))
+        for message in gone
+    ]
+    note = f"{number(len(gone), 'message')} removed"
+    return Change(merge_users([*left, *view.messages[start:]]), actions, note)
+
+
+def _split(
+    old: Sequence[Message], pinned: set[Place], head: int
+) -> tuple[list[Message | None], list[Message]]:
+    """Part old messages into what stays of each (None: nothing) and what goes of each.
+
+    The user blocks right before the first kept turn open it, so they stay. An earlier
+    placeholder stays too, to be taken in by the new one.
+    """
+    kept: list[Message | None] = []
+    gone: list[Message] = []
+    pins_in = {place.message for place in pinned}
+    for position, message in enumerate(old):
+        opens = position == len(old) - 1 and message.role == "user"
+        if position < head or message.role == "system":
+            kept.append(message)
+            continue
+        if not (opens or position in pins_in or _markers(message)):
+            kept.append(None if message.blocks else message)
+            if message.blocks:
+                gone.append(message)
+            continue
+        stays = [
+            Place(position, at) in pinned
+            or (opens and block.kind != "result")
+            or (message.role == "user" and _is_marker(block))
+            for at, block in enumerate(message.blocks)
+        ]
+        left = [block for block, stay in zip(message.blocks, stays, strict=True) if stay]
+        lost = [block for block, stay in zip(message.blocks, stays, strict=True) if not stay]
+        kept.append(replace_blocks(message, left) if left else None)
+        if lost:
+            gone.append(Message(message.role, tuple(lost)))
+    return kept, gone
+
+
+def _without_markers(
+    kept: list[Message | None], head: int
+) -> tuple[list[Message | None], list[Pruned], int]:
+    """Take earlier placeholders out: (what is left, what they said, where the new one goes).
+
+    In the head a message of nothing else stays, since an answer may stand on either side: the new
+    placeholder takes the place of the first, and goes to the end of the head if there is none.
+    Where the format flags what a harness wrote, a copy without the flag is a person's and stays.
+    """
+    is_flagged = any(block.meta for message in kept for block in _markers(message))
+    left: list[Message | None] = []
+    earlier: list[Pruned] = []
+    alone: int | None = None
+    for position, message in enumerate(kept):
+        ours = [block for block in _markers(message) if block.meta or not is_flagged]
+        if message is None or not ours:
+            left.append(message)
+            continue
+        rest = replace_blocks(
+            message, [block for block in message.blocks if all(block is not our for our in ours)]
+        )
+        if position < head and not rest.blocks:
+            if alone is not None:
+                left.append(message)
+                continue
+            alone = position
+        earlier += filter(None, (placeholders.read_pruned(block.text) for block in ours))
+        left.append(rest)
+    if alone is not None:
+        return left, earlier, alone
+    first = (at for at, message in enumerate(left) if message and message.role == "user")
+    return left, earlier, head - 1 if head else next(first, -1)
+
+
+def _markers(message: Message | None) -> list[Block]:
+    if message is None or message.role != "user":
+        return []
+    return [block for block in message.blocks if _is_marker(block)]
+
+
+def _is_marker(block: Block) -> bool:
+    return block.kind == "text" and placeholders.read_pruned(block.text) is not None
+
+
+def _with_marker(kept: list[Message | None], marker: Block, at: int) -> list[Message | None]:
+    """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
+    before = kept[at] if 0 <= at < len(kept) else None
+    if before is not None and before.role == "user":
+        merged = Message("user", (*before.blocks, marker))
+        return [*kept[:at], merged, *kept[at + 1 :]]
+    return [*kept[: at + 1], Message("user", (marker,)), *kept[at + 1 :]]
+
+
+def _marker(view: View, gone: list[Message], earlier: list[Pruned], pointer: str | None) -> Block:
+    """Write the placeholder, within its size."""
+    files = tools.files(gone)
+    whole = Pruned(
+        len(gone) + sum(mark.messages for mark in earlier),
+        tools.union((path for mark in earlier for path in mark.read), files.read),
+        tools.union((path for mark in earlier for path in mark.modified), files.modified),
+        sum(mark.more_read for mark in earlier),
+        sum(mark.more_modified for mark in earlier),
+        tuple(dict.fromkeys((*(p for m in earlier for p in m.pointers), *filter(None, [pointer])))),
+    )
+    whole = placeholders.newest(whole, MARKER_TOKENS)  # a path takes at least a token
+    while view.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
+        whole = placeholders.shorter(whole)
+    return Block("text", text, meta=True)

@@ -1,0 +1,1 @@
+"""Make a broken transcript valid."""

@@ -1,0 +1,122 @@
+"""Mend what messages hold: drop what a provider refuses, or say what stood there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from compactctl import placeholders
+from compactctl.layers.base import Action
+from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.view.builder import merge_users
+from compactctl.view.pairs import pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.repair.case import Case
+    from compactctl.view.pairs import Place
+
+IMAGES = tuple(f"IMG-0{number}" for number in range(1, 7))
+
+
+def drop_empty(case: Case) -> list[Message]:
+    """Drop texts of nothing but white space, and empty ones inside results."""
+    empty = case.places("TEXT-01", "TEXT-02")
+
+    def filled(place: Place, block: Block) -> Block | None:
+        if place not in empty:
+            return block
+        case.done("TEXT-01", block)
+        if block.kind != "result":
+            return None
+        pieces = tuple(piece for piece in block.content if piece.kind != "text" or piece.text)
+        return msgspec.structs.replace(block, content=pieces)
+
+    return merge_users(case.replace(filled))
+
+
+def leave_only_text(case: Case) -> list[Message]:
+    """Replace all but text in failed results by what it was: such a result may hold only text."""
+    mixed = case.places("RESULT-01")
+
+    def plain(place: Place, block: Block) -> Block:
+        if place not in mixed:
+            return block
+        case.done("RESULT-01", block)
+        pieces = tuple(_as_text(piece) for piece in block.content)
+        return msgspec.structs.replace(block, content=pieces)
+
+    return case.replace(plain)
+
+
+def _as_text(piece: Block) -> Block:
+    if piece.kind == "image":
+        return placeholders.of_image(piece)
+    if piece.kind == "text":
+        return piece
+    return Block("text", piece.text or f"[{piece.name or piece.kind}]")
+
+
+def drop_bad_images(case: Case) -> list[Message]:
+    """Put a placeholder where an image stands that the provider refuses."""
+    bad = {p.place: p.rule for p in case.problems if p.rule in IMAGES}
+
+    def shown(place: Place, block: Block) -> Block:
+        if place not in bad:
+            return block
+        case.done(bad[place], block)
+        if block.kind == "image":
+            return placeholders.of_image(block)
+        pieces = tuple(_imageless(piece) for piece in block.content)
+        return msgspec.structs.replace(block, content=pieces)
+
+    return case.replace(shown)
+
+
+def _imageless(piece: Block) -> Block:
+    return placeholders.of_image(piece) if piece.kind == "image" else piece
+
+
+def drop_half_servers(case: Case) -> list[Message]:
+    """Drop calls and results of server tools that have no counterpart, and what such a call made.
+
+    A call goes with its result.
+    """
+    gone = {p.place: p.rule for p in case.problems if p.rule.startswith("SERVER-")}
+    for interaction in pair(case.messages).interactions:
+        if interaction.call in gone and interaction.result is not None:
+            gone[interaction.result] = gone[interaction.call]
+
+    def whole(place: Place, block: Block) -> Block | None:
+        if place in gone:
+            case.done(gone[place], block)
+            return None
+        return block
+
+    return merge_users(case.replace(whole))
+
+
+def open_with_user(case: Case) -> list[Message]:
+    """Put a user message in front of an assistant message that opens the view."""
+    first = next(at for at, message in enumerate(case.messages) if message.role != "system")
+    blocks = case.messages[first].blocks
+    case.actions.append(Action("ORDER-01", blocks[0].entry if blocks else MADE))
+    opening = Message("user", (Block("text", placeholders.MISSING_START, meta=True),))
+    return [*case.messages[:first], opening, *case.messages[first:]]
+
+
+def without_bare_reasoning(case: Case, mended: Sequence[Message]) -> Sequence[Message]:
+    """Drop reasoning whose item went: to the Responses API the two are one."""
+    if case.profile != "openai-responses":
+        return mended
+    bare = {id(m.blocks[-1]) for m in case.messages if m.blocks}
+    kept: list[Message] = []
+    for message in mended:
+        blocks = [*message.blocks]
+        while blocks and blocks[-1].kind == "thinking" and id(blocks[-1]) not in bare:
+            blocks.pop()
+        if blocks or not message.blocks:
+            kept.append(replace_blocks(message, blocks))
+    return merge_users(kept)

@@ -1,0 +1,73 @@
+"""Put entries behind their parents, which is the order that they were written in.
+
+A view is read in the order of the lines, and what a repair makes goes between them; a harness
+that walks from parent to parent minds neither. So a valid file stays as it is, whatever its order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from compactctl.layers.base import Action
+from compactctl.transcript.tags import Tags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.transcript.loading import Transcript
+    from compactctl.transcript.repair_tally import Pieces
+
+ORDER = "order"
+"""What is mended; no rule is against children in front of their parents."""
+
+
+def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+    """Give the entries with parents in front; None where they stand so already."""
+    if transcript.format.LINK is None:
+        return None
+    parents = _parents(transcript)
+    if not any(parent is not None and parent > at for at, parent in enumerate(parents)):
+        return None
+    order = _sorted(parents)
+    if order == [*range(len(order))]:  # nothing but circles
+        return None
+    for at, parent in enumerate(parents):
+        if parent is not None and parent > at:
+            actions.append(Action(ORDER, at))
+    return [(_whole(transcript.entries[at].raw), at) for at in order]
+
+
+def _parents(transcript: Transcript) -> list[int | None]:
+    """Give for each entry its parent; of entries with one id the first."""
+    tags = Tags(transcript)
+    first: dict[str | None, int] = {}
+    for at, own in enumerate(tags.ids):
+        first.setdefault(own, at)
+    first.pop(None, None)
+    return [first.get(parent) for parent in tags.parents]
+
+
+def _sorted(parents: Sequence[int | None]) -> list[int]:
+    """Sort by place, but for what waits for its parent; a circle opens at its first entry."""
+    children: dict[int, list[int]] = {}
+    for at, parent in enumerate(parents):
+        if parent is not None:
+            children.setdefault(parent, []).append(at)
+    ready = [at for at, parent in enumerate(parents) if parent is None]
+    found: dict[int, None] = {}
+    for start in range(len(parents)):
+        while ready:
+            at = heapq.heappop(ready)
+            found[at] = None
+            for child in children.get(at, ()):
+                if child not in found:
+                    heapq.heappush(ready, child)
+        if start not in found:
+            ready.append(start)
+    return list(found)
+
+
+def _whole(raw: bytes) -> bytes:
+    """Give an entry as a line of its own."""
+    return raw if raw.endswith(b"\n") else raw + b"\n"

@@ -1,0 +1,151 @@
+"""Give each call its one result, where the provider looks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from compactctl import placeholders
+from compactctl.jsonl import exact
+from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.view.builder import merge_users
+from compactctl.view.pairs import Place, block_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compactctl.repair.case import Case
+
+MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
+UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
+
+
+def place(case: Case) -> list[Message]:
+    """Put results behind their calls, make those that are missing, drop those of no call.
+
+    A result in its place stays what it is.
+    """
+    answers = _answers(case.messages)
+    moved = case.places(*MISPLACED) & {*answers.values()}
+    rewritten = case.places("PAIR-08")
+    stays = {*answers.values()} - moved
+    placed: list[Message] = []
+    due: tuple[Block, ...] = ()
+    for position, message in enumerate(case.messages):
+        kept = [
+            block
+            for at, block in enumerate(message.blocks)
+            if block.kind != "result" or Place(position, at) in stays
+        ]
+        if message.role == "user":
+            kept = _behind_results(kept, due)
+        elif due:
+            placed.append(Message("user", due))
+        if kept or not message.blocks:
+            placed.append(replace_blocks(message, kept))
+        due = tuple(_missing_behind(case, position, answers, moved, rewritten))
+    if due:
+        placed.append(Message("user", due))
+    _report_dropped(case, answers)
+    return merge_users(placed)
+
+
+def _behind_results(blocks: list[Block], due: tuple[Block, ...]) -> list[Block]:
+    """Put results behind those that a message begins with."""
+    run = next((at for at, b in enumerate(blocks) if b.kind != "result"), len(blocks))
+    return [*blocks[:run], *due, *blocks[run:]]
+
+
+def _answers(messages: Sequence[Message]) -> dict[Place, Place]:
+    """Map each call to its last result: of the calls of one id the newest before the result.
+
+    A result that precedes every call of its id answers the first of them.
+    """
+    newest: dict[str | None, Place] = {}
+    early: dict[str | None, Place] = {}
+    answers: dict[Place, Place] = {}
+    for position, message in enumerate(messages):
+        for at, block in enumerate(message.blocks):
+            here = Place(position, at)
+            if block.kind == "call" and message.role == "assistant":
+                newest[block.call_id] = here
+                if block.call_id in early:
+                    answers[here] = early.pop(block.call_id)
+            elif block.kind == "result":
+                call = newest.get(block.call_id)
+                if call is None:
+                    early[block.call_id] = here
+                else:
+                    answers[call] = here
+    return answers
+
+
+def _missing_behind(
+    case: Case,
+    position: int,
+    answers: dict[Place, Place],
+    moved: set[Place],
+    rewritten: set[Place],
+) -> Iterator[Block]:
+    """Give the results that a message has to be followed by: moved ones, then made ones."""
+    calls = {
+        Place(position, at): block
+        for at, block in enumerate(case.messages[position].blocks)
+        if block.kind == "call"
+    }
+    found = {answers[call]: block for call, block in calls.items() if call in answers}
+    for here in sorted(moved.intersection(found)):
+        result = block_at(case.messages, here)
+        case.done("PAIR-06", result)
+        yield (
+            result
+            if here not in rewritten and _moves_in_its_line(case, position, here)
+            else _copy(result, _answer_type(case, found[here]))
+        )
+    for call, block in calls.items():
+        if call not in answers:
+            case.done("PAIR-01", block)
+            text = (Block("text", placeholders.NO_RESULT),)
+            name = _answer_type(case, block)
+            yield Block("result", call_id=block.call_id, name=name, content=text, failed=True)
+
+
+def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
+    """Say whether all that a result has to pass stands in its own line."""
+    message = case.messages[here.message]
+    before = message.blocks[: here.block]
+    entry = message.blocks[here.block].entry
+    return (
+        here.message == position + 1
+        and message.role == "user"
+        and all(block.kind == "result" or block.entry == entry for block in before)
+    )
+
+
+def _answer_type(case: Case, call: Block) -> str:
+    """Give the type that the result of a call must have, where the format has several."""
+    type_of = getattr(case.transcript.format, "answer_type", None)
+    record = exact.object_or_none(case.transcript.entries[call.entry].raw) if type_of else None
+    return type_of(record, call) if type_of and record else ""
+
+
+def _copy(result: Block, name: str) -> Block:
+    """Write a result anew at another place; its old line goes."""
+    pieces = tuple(
+        placeholders.of_image(piece)
+        if piece.kind == "image"
+        else Block("text", piece.text or f"[{piece.kind}]")
+        for piece in result.content
+    )
+    pieces = tuple(msgspec.structs.replace(piece, entry=MADE, at=0) for piece in pieces)
+    return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, name=name)
+
+
+def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
+    used = set(answers.values())
+    answered = {block_at(case.messages, call).call_id for call in answers}
+    for position, message in enumerate(case.messages):
+        for at, block in enumerate(message.blocks):
+            if block.kind == "result" and Place(position, at) not in used:
+                case.done("PAIR-04" if block.call_id in answered else "PAIR-02", block)

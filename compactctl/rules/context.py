@@ -1,0 +1,112 @@
+"""One look through a view, so that no rule needs a walk of its own."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.jsonl import exact
+from compactctl.view.pairs import Place, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.model import Block, Kind, Message
+    from compactctl.transcript.loading import Transcript
+    from compactctl.view.pairs import Pairing
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A block and where it stands."""
+
+    message: int
+    at: int
+    block: Block
+
+    @property
+    def place(self) -> Place:
+        """Give the place on its own."""
+        return Place(self.message, self.at)
+
+
+class Survey:
+    """The blocks of a view by kind; with the transcript, also what its lines tell."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        profile: str,
+        *,
+        sendable: bool = False,
+        transcript: Transcript | None = None,
+        calls_are_answered: bool = False,
+    ) -> None:
+        """Walk over the view once.
+
+        ``calls_are_answered``: the harness answers calls without a result when it sends.
+        """
+        self.calls_are_answered = calls_are_answered
+        self.messages = messages
+        self.profile = profile
+        self.sendable = sendable
+        self._transcript = transcript
+        self._kinds: dict[Kind, list[Found]] = {
+            "text": [],
+            "thinking": [],
+            "call": [],
+            "result": [],
+            "image": [],
+            "other": [],
+        }
+        kinds = self._kinds
+        for position, message in enumerate(messages):
+            for at, block in enumerate(message.blocks):
+                kinds[block.kind].append(Found(position, at, block))
+
+    @cached_property
+    def pairing(self) -> Pairing:
+        """Match results to calls."""
+        return pair(self.messages)
+
+    def of(self, kind: Kind) -> list[Found]:
+        """Give the blocks of one kind, in order."""
+        return self._kinds[kind]
+
+    def role(self, found: Found) -> str:
+        """Give the role of the message that holds a block."""
+        return self.messages[found.message].role
+
+    @property
+    def lines_are_messages(self) -> bool:
+        """Say whether the lines are the very messages that a request would hold.
+
+        Only then do lines tell what the view does not: it merges user messages side by side.
+        """
+        if self._transcript is None:
+            return False
+        module = self._transcript.format
+        return bool(module.ONE_LINE_A_MESSAGE) and module.PROFILE == "anthropic"
+
+    @property
+    def ids_are_mended(self) -> bool:
+        """Say whether the harness gives calls the ids that a provider wants when it sends them."""
+        return self._transcript is not None and bool(
+            getattr(self._transcript.format, "MENDS_IDS", False)
+        )
+
+    def raw(self, block: Block) -> bytes:
+        """Give the line that a block was read from; b"" when that cannot be told."""
+        if self._transcript is None or block.entry < 0:
+            return b""
+        return self._transcript.entries[block.entry].raw
+
+    def part(self, block: Block) -> Any:
+        """Give the part of a line that a block was read from; None when that cannot be told."""
+        if self._transcript is None:
+            return None
+        try:
+            return self._transcript.format.parts_of(exact.parse(self.raw(block)))[block.at]
+        except (exact.NotJsonError, LookupError, TypeError, AttributeError):
+            return None

@@ -1,0 +1,112 @@
+"""Ids and roles of calls and results."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compactctl.rules.rule import ANTHROPIC, CHAT, EVERY, RESPONSES, Breach, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compactctl.rules.context import Survey
+
+_PATTERN = re.compile("[a-zA-Z0-9_-]+")
+_LONGEST = {"openai-chat": ("ID-03", 40), "openai-responses": ("ID-04", 64)}
+
+RULES = (
+    Rule(
+        id="ID-01",
+        profiles=EVERY,
+        severity="error",
+        says="a call or result has no id, or one that is blank or not a string",
+        mend="give the call and its result one id",
+        provider={
+            "anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+            "openai-chat": "tool_call_id  is not found",
+        },
+        breaks_pairs=True,
+    ),
+    Rule(
+        id="ID-02",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="the id of a call holds other characters than letters, digits, _ and -",
+        mend="give the call and its result one id of such characters",
+        provider={"anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+    ),
+    Rule(
+        id="ID-03",
+        profiles=CHAT,
+        severity="error",
+        says="the id of a call is longer than 40 characters",
+        mend="give the call and its result one shorter id",
+        provider={
+            "openai-chat": "string too long. Expected a string with maximum length 40, but got"
+        },
+    ),
+    Rule(
+        id="ID-04",
+        profiles=RESPONSES,
+        severity="error",
+        says="the id of a call is longer than 64 characters",
+        mend="give the call and its result one shorter id",
+        provider={
+            "openai-responses": "string too long. Expected a string with maximum length 64, but got"
+        },
+    ),
+    Rule(
+        id="ROLE-01",
+        profiles=EVERY,
+        severity="error",
+        says="a call stands outside an assistant message",
+        mend="move the call into an assistant message",
+        provider={"anthropic": "`tool_use` blocks can only be in `assistant` messages"},
+        breaks_pairs=True,
+    ),
+    Rule(
+        id="ROLE-02",
+        profiles=EVERY,
+        severity="error",
+        says="a result stands outside a user message",
+        mend="move the result into the user message behind its call",
+        provider={"anthropic": "`tool_result` blocks can only be in `user` messages"},
+        breaks_pairs=True,
+    ),
+)
+
+
+def find(survey: Survey) -> Iterator[Breach]:
+    """Judge each call and each result by itself."""
+    messages = survey.messages
+    yield from _call_ids(survey)
+    for call in survey.of("call"):
+        if messages[call.message].role != "assistant":
+            yield Breach("ROLE-01", call.place)
+    for result in survey.of("result"):
+        if is_blank(result.block.call_id):
+            yield Breach("ID-01", result.place)
+        if messages[result.message].role != "user":
+            yield Breach("ROLE-02", result.place)
+
+
+def _call_ids(survey: Survey) -> Iterator[Breach]:
+    """Judge the ids of calls; a result whose id differs from its call's answers no call."""
+    too_long, longest = _LONGEST.get(survey.profile, ("", 0))
+    matches = _PATTERN.fullmatch
+    for call in survey.of("call"):
+        call_id = call.block.call_id or ""
+        if longest and len(call_id) > longest:
+            yield Breach(too_long, call.place, f"{len(call_id)} characters")
+        if matches(call_id):
+            continue
+        if not call_id.strip():
+            yield Breach("ID-01", call.place)
+        elif not survey.ids_are_mended:
+            yield Breach("ID-02", call.place)
+
+
+def is_blank(call_id: str | None) -> bool:
+    """Say whether an id is none at all."""
+    return not (call_id and call_id.strip())

@@ -1,0 +1,145 @@
+"""Images: their type, their size, and how many of them (Anthropic's vision documentation)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compactctl.rules import magic
+from compactctl.rules.rule import ANTHROPIC, Breach, Rule
+from compactctl.view.pairs import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compactctl.model import Image, Kind
+    from compactctl.rules.context import Found, Survey
+
+MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+MAX_BASE64 = 5 * 1024 * 1024
+"""The limit is on the base64 text: the sizes that error texts print are multiples of four."""
+MANY, MOST = 20, 600
+MAX_EDGE, MAX_EDGE_OF_MANY = 8000, 2000
+MAX_REQUEST = 32 * 1024 * 1024
+_SIZED: tuple[Kind, ...] = ("text", "thinking", "call", "image", "other")
+
+RULES = (
+    Rule(
+        id="IMG-01",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="the media type of an image is none of JPEG, PNG, GIF and WebP",
+        mend="convert the image, or replace it by a text",
+        provider={
+            "anthropic": "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+        },
+    ),
+    Rule(
+        id="IMG-02",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="the bytes of an image are not of its media type",
+        mend="correct the media type, or replace the image by a text",
+        provider={"anthropic": "Image does not match the provided media type"},
+    ),
+    Rule(
+        id="IMG-03",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="an image is larger than 5 MB",
+        mend="scale the image down, or replace it by a text",
+        provider={"anthropic": "image exceeds 5 MB maximum"},
+    ),
+    Rule(
+        id="IMG-04",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="an edge of an image is longer than 2,000 pixels, and there are more than 20 images",
+        mend="scale the image down, or replace it or others by texts",
+        provider={
+            "anthropic": "At least one of the image dimensions exceed max allowed size for "
+            "many-image requests: 2000 pixels"
+        },
+    ),
+    Rule(
+        id="IMG-05",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="an edge of an image is longer than 8,000 pixels",
+        mend="scale the image down, or replace it by a text",
+        provider={
+            "anthropic": "At least one of the image dimensions exceed max allowed size: 8000 pixels"
+        },
+    ),
+    Rule(
+        id="IMG-06",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="there are more than 600 images",
+        mend="replace the older ones by texts",
+    ),
+    Rule(
+        id="SIZE-01",
+        profiles=ANTHROPIC,
+        severity="error",
+        only_sendable=True,
+        says="a request of all this is larger than 32 MB",
+        mend="make it smaller with `compactctl compact`",
+        provider={"anthropic": "Request exceeds the maximum allowed number of bytes"},
+    ),
+)
+
+
+def find(survey: Survey) -> Iterator[Breach]:
+    """Judge each image, also those in results."""
+    images = [*_images(survey)]
+    for number, (found, image, actual) in enumerate(images, 1):
+        if number == MOST + 1:
+            yield Breach("IMG-06", found.place, f"{len(images)} images")
+        if image.media_type not in MEDIA_TYPES:
+            yield Breach("IMG-01", found.place, image.media_type or "none")
+        elif actual not in {None, image.media_type}:
+            what = f"{image.media_type}, in fact {actual or 'nothing that is known'}"
+            yield Breach("IMG-02", found.place, what)
+        encoded = _encoded(image.size)
+        if encoded > MAX_BASE64:
+            yield Breach("IMG-03", found.place, f"{encoded:,} bytes of base64")
+        edge = max(image.width, image.height)
+        pixels = f"{image.width:,} × {image.height:,} pixels"
+        if edge > MAX_EDGE:
+            yield Breach("IMG-05", found.place, pixels)
+        elif edge > MAX_EDGE_OF_MANY and len(images) > MANY:
+            yield Breach("IMG-04", found.place, f"{pixels}, {len(images)} images")
+    if survey.sendable:
+        yield from _request_size(survey)
+
+
+def _images(survey: Survey) -> Iterator[tuple[Found, Image, str | None]]:
+    """Give the images that are in the request itself; an address tells nothing.
+
+    With each comes the media type that its bytes are, None where that cannot be told.
+    """
+    for found in (*survey.of("image"), *survey.of("result")):
+        pieces = (found.block, *found.block.content)
+        shown = [p.image for p in pieces if p.image is not None and p.image.size]
+        if not shown:
+            continue
+        actual: list[str] = magic.types(survey.part(found.block))
+        known = len(actual) == len(shown)
+        for at, image in enumerate(shown):
+            yield found, image, actual[at] if known else None
+
+
+def _encoded(size: int) -> int:
+    return (size + 2) // 3 * 4
+
+
+def _request_size(survey: Survey) -> Iterator[Breach]:
+    """Add up what a request holds at the least; its JSON only makes it larger."""
+    blocks = [found.block for kind in _SIZED for found in survey.of(kind)]
+    blocks += [piece for found in survey.of("result") for piece in found.block.content]
+    size = sum(len(block.text) for block in blocks)
+    size += sum(_encoded(block.image.size) for block in blocks if block.image is not None)
+    if size > MAX_REQUEST:
+        last = len(survey.messages) - 1
+        end = Place(last, len(survey.messages[last].blocks) - 1)
+        yield Breach("SIZE-01", end, f"at least {size:,} bytes")

@@ -1,0 +1,53 @@
+"""What a rule is: one row of the table that ``compactctl validate --rules`` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compactctl.view.pairs import Place
+
+Severity = Literal["error", "warning", "info"]
+
+PROFILES = ("core", "anthropic", "openai-chat", "openai-responses", "gateway")
+"""Whom a view is judged for; ``gateway`` is ``anthropic`` for those that are less tolerant."""
+
+GATEWAY = frozenset({"gateway"})
+ANTHROPIC = GATEWAY | {"anthropic"}
+CHAT = frozenset({"openai-chat"})
+RESPONSES = frozenset({"openai-responses"})
+EVERY = frozenset(PROFILES)
+
+SENDABLE = "--sendable"
+LOSS = "resume would lose messages"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule. The row stands beside the function that finds where it does not hold."""
+
+    id: str
+    profiles: frozenset[str]
+    severity: Severity
+    raised: Severity | None = None
+    """A graver severity, and what makes it so; ``core`` is always as strict as ``--sendable``."""
+    when: str = SENDABLE
+    only_sendable: bool = False
+    """Does not concern a session that can go on: judged under ``--sendable`` alone."""
+    says: str
+    mend: str
+    provider: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The provider's error text by profile, to look it up; where there is one."""
+    breaks_pairs: bool = False
+    """A layer must not work on a view that breaks this rule."""
+
+
+class Breach(NamedTuple):
+    """A rule that does not hold at a place; ``detail`` is what only this place can tell."""
+
+    rule: str
+    place: Place
+    detail: str = ""

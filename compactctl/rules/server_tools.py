@@ -1,0 +1,93 @@
+"""Tools that the provider runs itself: a ``…_tool_use`` and its ``…_tool_result`` in the answer.
+
+They pair by id, not by place (server tools and MCP connector documentation). A call that is
+still open at the end is a paused turn, or waits for the results of client tools beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compactctl.rules.rule import ANTHROPIC, Breach, Rule
+from compactctl.view.pairs import is_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compactctl.rules.context import Survey
+    from compactctl.view.pairs import Place
+
+RULES = (
+    Rule(
+        id="SERVER-01",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a call of a server tool has no result, and a user message closed the turn",
+        mend="drop the call, or put the user's text behind its result",
+        provider={
+            "anthropic": "tool use with id `srvtoolu_…` was found without a corresponding "
+            "`web_search_tool_result` block"
+        },
+    ),
+    Rule(
+        id="SERVER-02",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a result of a server tool has no call before it",
+        mend="drop the result",
+        provider={
+            "anthropic": "Each `advisor_tool_result` block must have a corresponding "
+            "`server_tool_use` block before it"
+        },
+    ),
+    Rule(
+        id="SERVER-03",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a call was made by the code of a server tool whose call is not there",
+        mend="drop the call and its result",
+        provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
+    ),
+)
+
+
+def find(survey: Survey) -> Iterator[Breach]:
+    """Pair calls and results of server tools by id."""
+    waiting: dict[str, Place] = {}
+    seen: set[str] = set()
+    read_to = 0
+    for found in survey.of("other"):
+        call_id, name = found.block.call_id, found.block.name
+        if call_id is None:
+            continue
+        yield from _closed(survey, waiting, read_to, found.message)
+        read_to = found.message
+        if name.endswith("_tool_use"):
+            waiting[call_id] = found.place
+            seen.add(call_id)
+        elif name.endswith("_tool_result"):
+            waiting.pop(call_id, None)
+            if call_id not in seen:
+                yield Breach("SERVER-02", found.place)
+    yield from _closed(survey, waiting, read_to, len(survey.messages))
+    yield from _called_by_nothing(survey, seen)
+
+
+def _called_by_nothing(survey: Survey, served: set[str]) -> Iterator[Breach]:
+    """Find calls that name a call of a server tool as the one that made them."""
+    for found in survey.of("call"):
+        caller = found.block.caller
+        if caller is not None and caller not in served:
+            yield Breach("SERVER-03", found.place, caller)
+
+
+def _closed(survey: Survey, waiting: dict[str, Place], start: int, stop: int) -> Iterator[Breach]:
+    """Close the turn of waiting calls where a user message holds more than results."""
+    if not waiting:
+        return
+    for message in survey.messages[start:stop]:
+        if message.role == "user" and is_prompt(message):
+            for place in waiting.values():
+                yield Breach("SERVER-01", place)
+            waiting.clear()
+            return

@@ -1,0 +1,127 @@
+"""A transcript: its entries, byte for byte, and the view that a model would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from compactctl import formats
+from compactctl.errors import InputError
+from compactctl.jsonl import lines
+from compactctl.jsonl.lines import Entry, Fault, MakeEntry
+from compactctl.model import Message
+from compactctl.transcript import tags
+from compactctl.transcript.tags import Row
+from compactctl.view.builder import Assembler
+
+COMPACTION = "compactctl.compaction"
+
+_HEAD = 100
+"""Entries among which a record that names the session is looked for."""
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """What one file holds.
+
+    ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
+    tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
+    record. ``tags`` ties the entries together, see ``protocol.tags``. ``hides``: what was given up
+    or cut off may come into the view when the lines that hide it go. ``overreach``: how many turns
+    there are for each entry that takes back more.
+    """
+
+    name: str
+    format: ModuleType
+    entries: list[Entry]
+    messages: list[Message]
+    faults: list[Fault]
+    durable: list[int]
+    unreadable: int
+    tags: list[Row]
+    hides: bool = True
+    overreach: dict[int, int] = {}
+
+
+def load(
+    raw_lines: Iterable[bytes],
+    name: str = "-",
+    format_name: str | None = None,
+    make_entry: MakeEntry = Entry,
+) -> Transcript:
+    """Read lines (with their line ends) into a transcript; they are gone through several times.
+
+    Raises:
+        InputError: no line holds anything, or no format is recognised.
+        UsageError: ``format_name`` names no format.
+
+    """
+    if not any(map(bytes.strip, raw_lines)):
+        raise InputError("the input is empty; an earlier stage may have failed", file=name)
+    try:
+        module = formats.choose(format_name) if format_name else formats.detect(raw_lines)
+    except InputError as error:
+        error.file = name
+        raise
+    return parse(raw_lines, name, module, make_entry)
+
+
+def parse(
+    raw_lines: Iterable[bytes], name: str, module: ModuleType, make_entry: MakeEntry = Entry
+) -> Transcript:
+    """Read lines of a known format."""
+    entries: list[Entry] = []
+    faults: list[Fault] = []
+    durable: list[int] = []
+    every: list[Row] = []
+    build = Assembler(answers_join=getattr(module, "ANSWERS_JOIN", False))
+    tags_of = tags.reader(module)
+    nothing = tags_of(module.Record())
+
+    def conversation() -> Iterator[tuple[int, Any]]:
+        """Pass on the format's own records; keep this tool's aside."""
+        decode = msgspec.json.Decoder(module.Record).decode
+        add = every.append
+        for line in lines.read(raw_lines, decode, entries, faults, make_entry):
+            index, record = line
+            if index > len(every):  # entries without a record
+                every.extend([nothing] * (index - len(every)))
+            add(tags_of(record))
+            kind = record.type
+            if isinstance(kind, str) and kind.startswith("compactctl."):
+                if kind == COMPACTION:
+                    build.reset()
+                else:
+                    durable.append(index)
+            else:
+                yield line
+
+    module.view(conversation(), build)
+    every.extend([nothing] * (len(entries) - len(every)))
+    readable = {entry.line for entry, row in zip(entries, every, strict=True) if row is not nothing}
+    unreadable = (entries[-1].line if entries else 0) - len(readable)
+    return Transcript(
+        name,
+        module,
+        entries,
+        build.messages(),
+        faults,
+        durable,
+        unreadable,
+        every,
+        build.hides,
+        build.overreach,
+    )
+
+
+def session(transcript: Transcript) -> str:
+    """Give the name of the session, as the first record that has one says; else ``transcript``."""
+    session_of = getattr(transcript.format, "session_of", None)
+    if session_of is None:
+        return "transcript"
+    raw = (entry.raw for entry in transcript.entries[:_HEAD])
+    names = map(session_of, islice(lines.objects(raw), _HEAD))
+    return next((name for name in names if isinstance(name, str) and name), "transcript")

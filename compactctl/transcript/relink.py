@@ -1,0 +1,159 @@
+"""Keep the chain of parents whole when entries go or come.
+
+Harnesses rebuild a session by walking from the last entry to its parent and so on, through
+progress and metadata lines too: an entry whose parent is gone would hide everything before it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.jsonl import exact
+from compactctl.transcript.graph import Tree as _Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from compactctl.model import Block, Role
+    from compactctl.transcript.loading import Transcript
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A new line: what it holds, and the entries (by index) that it goes before and after."""
+
+    role: Role
+    blocks: list[Block]
+    before: int
+    after: int
+
+
+def create(
+    transcript: Transcript, made: Sequence[Made], changed: dict[int, bytes | None]
+) -> list[tuple[int, bytes]]:
+    """Write the new lines as (index of the entry that follows, bytes) and re-parent children.
+
+    ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
+    are added to it.
+    """
+    module = transcript.format
+    if module.LINK is None:
+        return [
+            (new.before, exact.dump(record))
+            for new in made
+            for record in _write(transcript, new, _identity(new, ""), None)
+        ]
+    if not made and None not in changed.values():
+        return []
+    tree = _Tree(transcript, changed)
+    created: list[tuple[int, bytes]] = []
+    for new in made:
+        parent = tree.parent_for(new.before, new.after)
+        identity = module.identity(_identity(new, parent or ""))
+        records = _write(transcript, new, identity, parent)
+        created += [(new.before, exact.dump(record)) for record in records]
+        for record in records:
+            tree.insert(new.before, record.get(module.LINK[0], identity))
+    _adopt(transcript, tree, changed)
+    return created
+
+
+def _identity(new: Made, parent: str) -> str:
+    """Derive an id from content, so that the same input gives the same output."""
+    digest = hashlib.sha256(f"{parent}\n{new.role}\n".encode())
+    for block in new.blocks:
+        digest.update(repr(block).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _write(
+    transcript: Transcript, new: Made, identity: str, parent: str | None
+) -> list[dict[str, Any]]:
+    """Give the records that hold ``new``: one, or several where a line holds less than a run."""
+    near = new.before if new.before < len(transcript.entries) else new.after
+    like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
+    written = transcript.format.create(new.role, new.blocks, like, identity, parent)
+    return written if isinstance(written, list) else [written]
+
+
+def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]) -> None:
+    """Give a new parent to each entry that lost its own or now follows a new line."""
+    key = transcript.format.LINK[1]
+    for index in tree.uncertain():
+        old, new = tree.parents[index], tree.parent_at(index)
+        if new != old:
+            _change(transcript, changed, index, (key, old, new))
+        tree.inherit(index)
+    for also, values in tree.also.items() if tree.gone else ():
+        _follow(transcript, tree, changed, also, values)
+    for index, value in enumerate(tree.relinked):
+        if value is not None and index not in tree.dropped:
+            _relink(transcript, tree, changed, index)
+
+
+def _relink(
+    transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int
+) -> None:
+    """Let a line that names what it keeps of the lines before it name what is left of them."""
+    record = _parsed(changed.get(index) or transcript.entries[index].raw)
+    new = transcript.format.relink(record, tree)
+    if new != record:
+        changed[index] = exact.dump(new)
+
+
+def _follow(
+    transcript: Transcript,
+    tree: _Tree,
+    changed: dict[int, bytes | None],
+    key: str,
+    values: Sequence[Any],
+) -> None:
+    """Let second references to entries that went point to what is first in their place.
+
+    Where nothing follows it, that is its nearest ancestor; a dangling reference is normal.
+    """
+    for index, old in enumerate(values):
+        if isinstance(old, str) and old in tree.gone and index not in tree.dropped:
+            new = tree.heirs.get(old) or tree.surviving(old)
+            if new is not None:
+                _change(transcript, changed, index, (key, old, new))
+
+
+def _change(
+    transcript: Transcript,
+    changed: dict[int, bytes | None],
+    index: int,
+    member: tuple[str, str | None, str | None],
+) -> None:
+    """Replace one member of an entry, and where it can be seen plainly nothing but its bytes."""
+    key, old, new = member
+    raw = changed.get(index) or transcript.entries[index].raw.rstrip(b"\r\n")
+    name = exact.dump(key) + b":"
+    found = name + exact.dump(old)
+    edited = raw.replace(found, name + exact.dump(new))
+    # The one that is seen plainly may be in a record inside this one.
+    seen = raw.count(found) == 1 and _member(edited, key) == new
+    changed[index] = edited if seen else exact.dump(_parsed(raw) | {key: new})
+
+
+def _member(raw: bytes, key: str) -> Any:
+    """Read one member of an entry."""
+    try:
+        return _reader(key)(raw).value
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+        return _parsed(raw).get(key)
+
+
+@functools.cache
+def _reader(key: str) -> Callable[[bytes], Any]:
+    """Make a reader of one member that skips all else."""
+    record = msgspec.defstruct("Member", [("value", Any, None)], rename={"value": key}, gc=False)
+    return msgspec.json.Decoder(record).decode
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    """Parse the object of an entry; {} when there is none."""
+    return exact.object_or_none(raw) or {}

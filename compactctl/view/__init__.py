@@ -1,0 +1,1 @@
+"""The view that a model is sent, and what it tells."""

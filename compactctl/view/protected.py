@@ -1,0 +1,166 @@
+"""What no lossy layer may drop: the user's requests and the standing rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compactctl import placeholders, summaries
+from compactctl.model import Block, Message, result_text
+from compactctl.view import paths
+from compactctl.view.pairs import Pairing, Place, block_at, pair
+from compactctl.view.read_tools import points_back
+from compactctl.view.reads import reads_of
+from compactctl.view.shell import is_shell
+from compactctl.view.tools import PROTECTED, is_todo, open_items
+
+_RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
+_NOT_A_REQUEST = (
+    *_RULES,
+    "<environment_context>",
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "<bash-",
+    "<task-notification>",
+    "Caveat: The messages below",
+    "[Request interrupted",
+    summaries.LABEL,
+)
+_SHELL_HEADER = "\nOutput:\n"
+"""Ends what Codex puts before the output of a command; it differs from run to run."""
+
+
+def is_rule(block: Block) -> bool:
+    """Say whether a user block holds instructions that a harness put in (CONTRACT §11)."""
+    return block.kind == "text" and block.text.lstrip().startswith(_RULES)
+
+
+def is_request(block: Block) -> bool:
+    """Say whether a user block is what a person asked; images and files are part of it."""
+    if block.kind == "result" or block.meta:
+        return False
+    if block.kind != "text":
+        return True
+    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
+        block.text
+    )
+
+
+def first_request(messages: Sequence[Message]) -> set[Place]:
+    """Give the blocks of the first user message, and of the first in which a person asked.
+
+    Results are no part of it, and a note of this tool alone is not that message: it may be put in
+    front of it. A summary of what came before counts as what was asked first; one
+    that stands beside it in front of the first answer stays as well.
+    """
+    found: set[Place] = set()
+    opened = asked = False
+    for position, message in enumerate(messages):
+        if message.role == "assistant" and asked:
+            break
+        if message.role != "user":
+            continue
+        blocks = list(enumerate(message.blocks))
+        sums_up = {Place(position, at) for at, block in blocks if is_summary(block)}
+        asks = bool(sums_up) or any(is_request(block) for _, block in blocks)
+        if not asked and (asks or not opened):
+            found |= {Place(position, at) for at, block in blocks if block.kind != "result"}
+            opened = opened or any(_is_said(block) for _, block in blocks)
+        elif asked:
+            found |= sums_up
+        asked = asked or asks
+    return found
+
+
+def _is_said(block: Block) -> bool:
+    """Say whether a user block is more than a result or a note of this tool."""
+    return block.kind != "result" and not (
+        block.kind == "text" and placeholders.is_note(block.text)
+    )
+
+
+def is_summary(block: Block) -> bool:
+    """Say whether a user block sums up what came before, in the words of any tool."""
+    return block.name == "summary" or summaries.unfence(block.text) is not None
+
+
+def last_request(messages: Sequence[Message]) -> set[Place]:
+    """Give the blocks of the last user message in which a person asked for something."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if message.role != "user":
+            continue
+        asked = {Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)}
+        if asked:
+            return asked
+    return set()
+
+
+def rules(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
+    """Give the blocks of standing rules; of identical copies only the latest."""
+    latest: dict[str, set[Place]] = {}
+    for position, message in enumerate(messages):
+        if message.role != "user":
+            continue
+        for at, block in enumerate(message.blocks):
+            if is_rule(block):
+                latest[block.text] = {Place(position, at)}
+    for interaction in (pairing or pair(messages)).interactions:
+        if interaction.result is None:
+            continue
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        shown = _rules_read(call, result)
+        if shown:
+            latest[shown] = {interaction.call, interaction.result}
+    return set().union(*latest.values()) if latest else set()
+
+
+def _rules_read(call: Block, result: Block) -> str | None:
+    """Tell apart what a call read of files of standing rules; None when it read none."""
+    if result.path is None and not any(name in call.text for name in PROTECTED):  # nearly always
+        return None
+    reads = reads_of(call, result)
+    if not any(paths.matches(read.path, PROTECTED) for read in reads):
+        return None
+    text = result_text(result)
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    return "\0".join([*(read.key for read in reads), output if header else text])
+
+
+def todo(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
+    """Give the last todo list, call and result, if anything on it is still to be done."""
+    for interaction in reversed((pairing or pair(messages)).interactions):
+        call = block_at(messages, interaction.call)
+        if interaction.result is not None and is_todo(call.name):
+            return {interaction.call, interaction.result} if open_items(call) else set()
+    return set()
+
+
+def sources(messages: Sequence[Message], stays: Callable[[Place], bool]) -> set[Place]:
+    """Give the reads, call and result, to which results that stay only point back.
+
+    A harness answers a second read of a file with "unchanged"; without the first that says nothing.
+    """
+    if not any(b.kind == "result" and _points_back(b) for m in messages for b in m.blocks):
+        return set()
+    shown: dict[str, set[Place]] = {}
+    found: set[Place] = set()
+    for interaction in pair(messages).interactions:
+        if interaction.result is None:
+            continue
+        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
+        for read in reads_of(call, result):
+            if not _points_back(result):
+                shown[read.key] = {interaction.call, interaction.result}
+            elif stays(interaction.result):
+                found |= shown.get(read.key, set())
+    return found
+
+
+def _points_back(result: Block) -> bool:
+    return not result.failed and points_back(result_text(result))
+
+
+def always(messages: Sequence[Message], pairing: Pairing) -> set[Place]:
+    """Give what stays wherever it stands: the last request, standing rules, the open todo list."""
+    return last_request(messages) | rules(messages, pairing) | todo(messages, pairing)
