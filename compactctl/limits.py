@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from compactctl import layers, pipeline
 from compactctl.errors import UsageError
 from compactctl.given import keep_of, options_of
-from compactctl.layers.base import View
+from compactctl.layers.base import Context
 from compactctl.slim import slim
 from compactctl.tokens import Counter
+from compactctl.view.index import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,9 @@ def how_of(given: dict[str, Any]) -> How:
         options["summarize"]["keep_messages"] = REACTIVE_MESSAGES
         soft = 0
     for name in names:  # refused now, and not in the one session that comes to this layer
-        layers.load(name)(View((), Counter("chars"), store=_stored(given)), **options[name])
+        layers.load(name).run(
+            Context(View(()), Counter("chars"), store=_stored(given)), **options[name]
+        )
     return How(names, options, soft, hard)
 
 

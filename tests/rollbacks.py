@@ -20,7 +20,7 @@ def rolled_back(draw, records):
     kind = draw(st.sampled_from(("none", "folded", "folded", "turn", "any", "any")))
     if kind == "folded":
         at = draw(st.integers(1, len(records)))
-        records = [*_folded(records[:at]), _rollback(1), *records[at:]]
+        records = _if_whole([*_folded(records[:at]), _rollback(1), *records[at:]], records)
     elif kind == "turn":
         at = draw(st.integers(0, len(records)))
         turn = [(_line("response_item", item), None) for item in WRONG_TURN]

@@ -9,7 +9,7 @@ from collections import Counter as Multiset
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, load, plain, said
+from builders import COUNTER, changed, load, plain, rewrite, said, write
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chains, options, transcripts
@@ -19,7 +19,6 @@ from compactctl.errors import InputError, InvalidTranscriptError
 from compactctl.jsonl.exact import NotJsonError, parse_many
 from compactctl.model import MADE
 from compactctl.rules.check import breaks_pairs, problems
-from compactctl.transcript.rewrite import rewrite, write
 from compactctl.view import protected
 from compactctl.view.pairs import open_loop
 

@@ -6,8 +6,9 @@ import pytest
 from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl.view import tools
+from compactctl.view.index import View
 from compactctl.view.read_tools import END, read_of
-from compactctl.view.tools import answered, files, keys_modified_by
+from compactctl.view.tools import files, keys_modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
@@ -155,7 +156,7 @@ def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
         *exchange("e", "ok", tool="Edit", file_path="/w/a.py"),
         assistant(call("f", "Write", file_path="/w/f.py")),
     ]
-    assert files(messages) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
+    assert files(View(messages)) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
 
 
 def test_files_read_through_a_shell_are_named_too():
@@ -166,12 +167,12 @@ def test_files_read_through_a_shell_are_named_too():
         *exchange("d", "no", command="cat f.py", failed=True),
         *exchange("e", "x", tool="read_many_files", paths=["g.py", "h.py"]),
     ]
-    assert files(messages).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
+    assert files(View(messages)).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
 
 
 def test_each_result_is_of_the_tool_that_it_answers():
     messages = [*exchange("a", "x", tool="One"), assistant(call("a", "Two")), user(result("a"))]
-    assert list(answered(messages).values()) == ["One", "Two"]
+    assert list(View(messages).tools.values()) == ["One", "Two"]
 
 
 @pytest.mark.parametrize("status", ["pending", None, 5, {"x": 1}, ["done"]])

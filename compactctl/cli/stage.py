@@ -17,10 +17,12 @@ from compactctl.cli.running import run_layers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from compactctl.layers.base import Store
 
-_STORES: dict[str, dict[str, tuple[Any, Any]]] = {
-    "truncate": {"artifacts": (ArtifactsOption, None)},
-    "prune": {"artifacts": (ArtifactsOption, None), "archive": (ArchiveOption, None)},
+
+_STORES: dict[Store, tuple[Any, Any]] = {
+    "artifacts": (ArtifactsOption, None),
+    "archive": (ArchiveOption, None),
 }
 """Where a layer may keep what it takes out; the layer itself only sees a function for it."""
 
@@ -31,6 +33,7 @@ def command(name: str) -> Callable[..., None]:
     def stage(file: str, **given: Any) -> None:
         run_layers(name, (name,), file, given)
 
-    text = layers.load(name).__doc__ or ""
-    options = layer_options(name) | _STORES.get(name, {}) | COMMON
-    return with_options(stage, name, text, layers.example(name), options)
+    layer = layers.load(name)
+    stores = {store: _STORES[store] for store in layer.keeps}
+    options = layer_options(name) | stores | COMMON
+    return with_options(stage, name, layer.run.__doc__ or "", layer.example, options)

@@ -15,7 +15,8 @@ from compactctl.rules import findings
 from compactctl.rules.registry import BY_ID, RULES
 from compactctl.transcript import loading, repair_tally
 from compactctl.transcript.repair_tally import first_changed
-from compactctl.transcript.rewrite import rewrite
+from compactctl.transcript.rewrite import changed_entries, rewrite
+from compactctl.view.edits import apply, first_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,8 +126,10 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
         actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:
         return None
-    settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
-    new = rewrite(now, settled)
+    first = first_change(now.messages, messages)
+    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.SIGNED)
+    left = apply(messages, stale) if stale else messages
+    new = rewrite(now, left, changed_entries(now.messages, left))
     return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
 
 

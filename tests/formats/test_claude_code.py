@@ -7,14 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
 from compactctl import formats, pipeline
 from compactctl.files import output as files
 from compactctl.formats import claude_code
 from compactctl.model import Block, Message, result_text
 from compactctl.transcript import loading as transcript
-from compactctl.transcript.rewrite import rewrite
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "claude-code"
 PNG = (

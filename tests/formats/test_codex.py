@@ -6,14 +6,13 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, load, result, texts
+from builders import COUNTER, load, result, rewrite, texts, write
 
 from compactctl import formats, pipeline
 from compactctl.errors import CompactctlError
 from compactctl.formats import codex
 from compactctl.model import MADE, Block, Message, arguments, replace_blocks
 from compactctl.rules import findings
-from compactctl.transcript.rewrite import rewrite, write
 
 SUMMARY = "Another language model started to solve this problem and produced a summary of …\nso far"
 

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +17,6 @@ from compactctl.model import MADE, Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.rules.check import problems
 from compactctl.transcript.loading import session
-from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"

@@ -6,12 +6,11 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
 from compactctl import formats, pipeline
 from compactctl.formats import anthropic_content, messages
 from compactctl.model import Block, Message
-from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gMBJVKv4gAAAABJRU5E"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import call, load, result, text, texts, thinking
+from builders import call, load, result, rewrite, text, texts, thinking
 
 from compactctl import formats
 from compactctl.errors import InputError
 from compactctl.formats import openai
 from compactctl.model import Block, Message, arguments, replace_blocks
-from compactctl.transcript.rewrite import rewrite
 
 DOT = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"

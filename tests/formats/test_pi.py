@@ -7,7 +7,7 @@ import re
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, texts, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +16,6 @@ from compactctl.formats import pi
 from compactctl.model import Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.transcript.loading import session
-from compactctl.transcript.rewrite import rewrite
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "T", "cwd": "/w"}
 OLD_HEADER = {"type": "session", "id": "s-1", "timestamp": "T", "cwd": "/w"}

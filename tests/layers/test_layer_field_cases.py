@@ -11,16 +11,20 @@ from builders import (
     COUNTER,
     assistant,
     call,
+    dedup,
     exchange,
     ids,
     lines,
     load,
+    prune,
     read,
     reading,
     result,
     roles,
+    summarize,
     text,
     texts,
+    truncate,
     user,
     view,
 )
@@ -29,10 +33,6 @@ from scribe import PNG
 from compactctl import pipeline, placeholders, summaries
 from compactctl.durable.artifacts import ArtifactStore, session_name
 from compactctl.errors import HardLimitError, InputError
-from compactctl.layers.dedup import dedup
-from compactctl.layers.prune import prune
-from compactctl.layers.summarize import summarize
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
 from compactctl.rules.check import problems
 from compactctl.stats import stats

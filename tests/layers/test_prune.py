@@ -9,6 +9,7 @@ from builders import (
     call,
     exchange,
     ids,
+    prune,
     read,
     reading,
     result,
@@ -22,7 +23,6 @@ from builders import (
 )
 
 from compactctl import placeholders
-from compactctl.layers.prune import prune
 from compactctl.model import Block, Image, Message
 from compactctl.rules.check import problems
 from compactctl.view.pairs import open_loop

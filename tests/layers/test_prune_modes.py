@@ -3,14 +3,26 @@
 import msgspec
 import pytest
 from builders import assistant as says
-from builders import call, exchange, ids, read, reading, result, roles, text, texts, user, view
+from builders import (
+    call,
+    exchange,
+    ids,
+    prune,
+    read,
+    reading,
+    result,
+    roles,
+    text,
+    texts,
+    truncate,
+    user,
+    view,
+)
 
 from compactctl import placeholders
 from compactctl.durable.artifacts import ArtifactStore
 from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import UsageError
-from compactctl.layers.prune import prune
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
 from compactctl.rules.check import problems
 
