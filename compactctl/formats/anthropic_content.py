@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from compactctl.formats.values import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 _EMPTY = msgspec.Raw(b"{}")
 
@@ -91,7 +91,7 @@ def _caller(value: Any) -> str | None:
 def _image(source: Any) -> Image:
     if not isinstance(source, dict):
         return Image("", 0)
-    return image_size(string(source.get("media_type")), string(source.get("data")))
+    return read_image(string(source.get("media_type")), string(source.get("data")))
 
 
 def parts(content: Any) -> list[Any]:

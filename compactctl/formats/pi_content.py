@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.formats.values import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 if TYPE_CHECKING:
     from compactctl.model import Role
@@ -93,7 +93,7 @@ def _block(part: Part, entry: int, at: int, cwd: str, meta: bool) -> Block:
         text = "" if part.redacted is True else string(part.thinking)
         return Block("thinking", text, entry=entry, at=at)
     if kind == "image":
-        image = image_size(string(part.mime_type), string(part.data))
+        image = read_image(string(part.mime_type), string(part.data))
         return Block("image", image=image, entry=entry, at=at, meta=meta)
     return Block("other", string(part.text), name=string(kind), entry=entry, at=at, meta=meta)
 

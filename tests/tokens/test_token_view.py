@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from compactctl.model import Block, Image, Message
 from compactctl.tokens import count_block, count_message, count_view, load_counter
-from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
+from compactctl.tokens.cost import UNKNOWN_TOKENS, image_tokens
 
 PHOTO = Image("image/png", 2_500_000, 1920, 1080)
 TEXT, THINKING = Block("text", "some words"), Block("thinking", "some thoughts, hidden")
