@@ -71,8 +71,3 @@ class Change(msgspec.Struct, frozen=True):
 
 Layer = Callable[..., Change]
 """``layer(view, *, option=…) -> Change``."""
-
-
-def number(count: int, one: str, many: str | None = None) -> str:
-    """Write a count with its noun: ``1 result``, ``1,204 results``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View
 from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.text import plural
 from compactctl.view import protected
 from compactctl.view.pairs import Place, open_loop
 from compactctl.view.tools import answered, results
@@ -45,7 +46,7 @@ def clear(view: View, keep: int) -> Change:
         cleared.append(replace_blocks(message, blocks))
     if actions and view.archive:
         view.archive()
-    return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
+    return Change(cleared, actions, f"{plural(len(actions), 'result')} cleared")
 
 
 def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Block:

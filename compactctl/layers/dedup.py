@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View
 from compactctl.layers.thinking import left_of
 from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.text import plural
 from compactctl.view import paths
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import Interaction, Place, block_at, open_loop, pair
@@ -57,7 +58,7 @@ def dedup(
     found = _to_do(messages, found, drop=mode == "drop")
     changed = _drop(view, found) if mode == "drop" else _stub(view, found)
     verb = "dropped" if mode == "drop" else "replaced"
-    note = f"{number(len(changed[1]), 'superseded read')} {verb}"
+    note = f"{plural(len(changed[1]), 'superseded read')} {verb}"
     return Change(changed[0], changed[1], note)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
+from compactctl.text import plural
 from compactctl.tokens import count_message
 from compactctl.view import protected, tools
 from compactctl.view.builder import merge_users
@@ -52,7 +53,7 @@ def cut_out(
         Action("prune", message.blocks[0].entry, tokens_before=count_message(view.counter, message))
         for message in gone
     ]
-    note = f"{number(len(gone), 'message')} removed"
+    note = f"{plural(len(gone), 'message')} removed"
     return Change(merge_users([*left, *view.messages[start:]]), actions, note)
 
 

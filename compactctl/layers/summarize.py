@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, View
 from compactctl.layers.template import digest, known_files
 from compactctl.model import MADE, Block, Message
+from compactctl.text import plural
 from compactctl.tokens import count_view
 from compactctl.view import protected
 from compactctl.view.builder import merge_users
@@ -54,7 +55,7 @@ def summarize(
     return Change(
         new,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
-        f"{number(len(old), 'message')} summarized ({summarizer})",
+        f"{plural(len(old), 'message')} summarized ({summarizer})",
         _mark(view, text, known_files(fresh, previous), summarizer, before, after),
     )
 
