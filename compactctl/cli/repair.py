@@ -85,7 +85,7 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
     unread = count_unreadable(kept)
     lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
-    counter.keep()
+    counter.save()
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
         "format": formats.name_of(old.format),
         "tokenizer": counter.name,

@@ -29,16 +29,16 @@ UNKNOWN_TOKENS = 1568
 
 
 def count_view(counter: Counter, messages: Iterable[Message]) -> int:
-    """Give the tokens of ``messages``; raises what ``Counter.count`` raises."""
+    """Return the tokens of ``messages``; raises what ``Counter.count`` raises."""
     return _count(counter, [block for message in messages for block in message.blocks])
 
 
 def recount_view(
     counter: Counter, tokens: int, before: Sequence[Message], after: Sequence[Message]
 ) -> int:
-    """Give the tokens of a view that was changed, and had ``tokens`` before.
+    """Return the tokens of a view that was changed, and had ``tokens`` before.
 
-    Only messages that are in one of the two are looked at.
+    Only messages that are in one of the two, not in both, are counted.
     """
     if len(after) * 2 < len(before):
         return count_view(counter, after)
@@ -50,12 +50,12 @@ def recount_view(
 
 
 def count_message(counter: Counter, message: Message) -> int:
-    """Give the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
+    """Return the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
     return sum([count_block(counter, block) for block in message.blocks])
 
 
 def count_block(counter: Counter, block: Block) -> int:
-    """Give the tokens of ``block``: images by their dimensions, a call's name beside its input.
+    """Return the tokens of ``block``: images by their dimensions, a call's name beside its input.
 
     Raises what ``Counter.count`` raises.
     """
