@@ -8,8 +8,7 @@ from compactctl import placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.view import paths
 from compactctl.view.pairs import Pairing, Place, block_at, pair
-from compactctl.view.read_tools import points_back
-from compactctl.view.reads import reads_of
+from compactctl.view.reads import points_back, reads_of
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, is_todo, open_items
 

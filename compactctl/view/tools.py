@@ -13,8 +13,7 @@ import msgspec
 from compactctl.model import Block, Message, arguments
 from compactctl.view import paths, shell
 from compactctl.view.pairs import Place, block_at, pair
-from compactctl.view.read_tools import EDITORS, path_of
-from compactctl.view.reads import reads_of
+from compactctl.view.reads import EDITORS, path_of, reads_of
 
 PROTECTED = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "SKILL.md")
 """Files of standing rules: what was read from them must not be forgotten."""
