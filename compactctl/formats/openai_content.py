@@ -57,7 +57,7 @@ def _piece(part: Any, entry: int, at: int) -> Block:
         image = read_data_uri(uri) if isinstance(uri, str) else None
         return Block("image", image=image, entry=entry, at=at)
     text = string(part.get("refusal")) or string(part.get("text"))
-    return Block("other", text, name=kind, entry=entry, at=at)
+    return Block("other", text, type=kind, entry=entry, at=at)
 
 
 def content(edited: list[Any], kind: str, old: Any = "") -> Any:

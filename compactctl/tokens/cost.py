@@ -61,7 +61,7 @@ def count_block(counter: Counter, block: Block) -> int:
     """
     kind = block.kind
     if kind == "call":
-        return counter.count(block.name) + counter.count(_plainly_spelled(block.text))
+        return counter.count(block.tool) + counter.count(_plainly_spelled(block.text))
     if kind == "result":
         return sum([count_block(counter, piece) for piece in block.content])
     return image_tokens(block.image) if kind == "image" else counter.count(block.text)
@@ -93,7 +93,7 @@ def _count(counter: Counter, blocks: Iterable[Block]) -> int:
     for block in blocks:
         kind = block.kind
         if kind == "call":
-            texts += (block.name, _plainly_spelled(block.text))
+            texts += (block.tool, _plainly_spelled(block.text))
         elif kind == "result":
             for piece in block.content:
                 if piece.kind == "image":

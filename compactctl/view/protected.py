@@ -80,7 +80,7 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.name == "summary" or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.unfence(block.text) is not None
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
@@ -122,7 +122,7 @@ def _rules_read(call: Block, result: Block) -> str | None:
     if not any(paths.matches(read.path, PROTECTED) for read in reads):
         return None
     text = result_text(result)
-    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.tool) else ("", "", "")
     return "\0".join([*(read.key for read in reads), output if header else text])
 
 
@@ -130,7 +130,7 @@ def todo(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Pla
     """Give the last todo list, call and result, if anything on it is still to be done."""
     for interaction in reversed((pairing or pair(messages)).interactions):
         call = block_at(messages, interaction.call)
-        if interaction.result is not None and is_todo(call.name):
+        if interaction.result is not None and is_todo(call.tool):
             return {interaction.call, interaction.result} if open_items(call) else set()
     return set()
 

@@ -78,15 +78,15 @@ def reads_of(call: Block, result: Block, named: Sequence[ReadTool] = ()) -> list
     """
     if result.failed:
         return []
-    tool = next((tool for tool in named if tool.name == call.name), None)
+    tool = next((tool for tool in named if tool.name == call.tool), None)
     if tool is not None:
         return _by_named(tool, call, result_text(result))
     one = _by_read_tool(call, result)
     if one is not None:
         return [one]
-    if shell.is_shell(call.name):
+    if shell.is_shell(call.tool):
         return _by_shell(call, result_text(result)) if _READER.search(call.text) else []
-    return _of_many(call, result) if "read" in call.name.lower() else []
+    return _of_many(call, result) if "read" in call.tool.lower() else []
 
 
 def _by_named(tool: ReadTool, call: Block, text: str) -> list[Read]:
@@ -129,7 +129,7 @@ def _of_many(call: Block, result: Block) -> list[Read]:
 
 def _by_read_tool(call: Block, result: Block) -> Read | None:
     """Return what a read of one file shows; None for a call of any other tool."""
-    path, lowered = result.path, call.name.lower()
+    path, lowered = result.path, call.tool.lower()
     if path is None and lowered not in _READS and lowered not in EDITORS:
         return None
     given = arguments(call)

@@ -33,7 +33,7 @@ def keys_modified_by(call: Block) -> list[str]:
 
 def _changes(call: Block) -> list[tuple[str, str]]:
     """Give (path, key) of the files that a call writes or edits."""
-    lowered = call.name.lower()
+    lowered = call.tool.lower()
     if lowered in _EDITS or lowered in EDITORS:
         given = arguments(call)
         path = path_of(given)
@@ -79,7 +79,7 @@ def results(messages: Sequence[Message]) -> list[Place]:
 def answered(messages: Sequence[Message]) -> dict[Place, str]:
     """Give for each result the name of the tool that it is from; ids may repeat."""
     return {
-        interaction.result: block_at(messages, interaction.call).name
+        interaction.result: block_at(messages, interaction.call).tool
         for interaction in pair(messages).interactions
         if interaction.result is not None
     }
