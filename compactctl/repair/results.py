@@ -139,7 +139,7 @@ def _copy(result: Block, kind: str) -> Block:
         for piece in result.content
     )
     pieces = tuple(msgspec.structs.replace(piece, entry=MADE, at=0) for piece in pieces)
-    return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, tool="", type=kind)
+    return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, type=kind)
 
 
 def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
