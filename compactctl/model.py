@@ -32,16 +32,15 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """One piece of a message.
 
     ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
-    text, or "" for images. ``name`` is the tool of a call, the type of a block of kind "other",
-    and "summary" for a text in which a harness summed up what came before. A result keeps its
-    pieces in ``content``. ``entry`` is the index of the entry that holds the block and ``at`` its
-    place among that entry's parts.
+    text, or "" for images. A result keeps its pieces in ``content``. ``entry`` is the index of the
+    entry that holds the block and ``at`` its place among that entry's parts.
     """
 
     kind: Kind
     text: str = ""
     call_id: str | None = None
-    name: str = ""
+    tool: str = ""
+    """The tool of a call, and of a result whose record names it."""
     content: tuple[Block, ...] = ()
     failed: bool = False
     image: Image | None = None
@@ -55,6 +54,10 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """For a call: the id of the server tool's call whose code made it, when its record says."""
     meta: bool = False
     """A user block that the harness wrote and no person did."""
+    is_summary: bool = False
+    """A text in which a harness summed up what came before."""
+    type: str = ""
+    """The format's own type: of a block of kind "other", and of a result that a layer made."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):

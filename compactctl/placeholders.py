@@ -4,6 +4,9 @@ Each form has one writer and one reader here. A reader trusts nothing that it ca
 a cut carries a digest of the text around it, so that a look-alike inside a tool's own output is
 not taken for one of ours; a placeholder of messages carries one of itself, so that what a person
 types stays theirs.
+
+This is at the bottom of the import order, on the model alone: layers write these texts, and the
+formats that have no flag for it read off them that a call failed.
 """
 
 from __future__ import annotations

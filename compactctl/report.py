@@ -11,9 +11,9 @@ from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.jsonl import exact
-from compactctl.layers.base import number
 from compactctl.rules.registry import BY_ID
 from compactctl.rules.rule import CHAT
+from compactctl.text import plural
 from compactctl.view import pairs
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
     """Give the line for people (CONTRACT §4)."""
     about = "≈" if approximate else ""
     before, after = step.tokens_before, step.tokens_after
-    size = f"{about}{number(before, 'token')}"
+    size = f"{about}{plural(before, 'token')}"
     if after != before:
         share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before else ""
-        size = f"{about}{before:,} → {about}{number(after, 'token')}{share}"
+        size = f"{about}{before:,} → {about}{plural(after, 'token')}{share}"
     note = f", {step.note}" if step.note else ""
     first = ""
     if step.first_changed is not None:
@@ -49,7 +49,7 @@ def details(step: Step, transcript: Transcript) -> list[str]:
     return [
         f"  line {_line(action, transcript) or '?'}: {action.rule}"
         f"{f' {action.call_id}' if action.call_id else ''}: "
-        f"{action.tokens_before:,} → {number(action.tokens_after, 'token')}"
+        f"{action.tokens_before:,} → {plural(action.tokens_after, 'token')}"
         f"{f', {action.pointer}' if action.pointer else ''}"
         for action in step.actions
     ]

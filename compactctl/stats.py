@@ -107,9 +107,9 @@ def _results(
     for found in view.answered:
         call, result = found.call, found.result
         tokens = count_block(counter, result)
-        by_tool.setdefault(call.name, Share()).add(tokens)
+        by_tool.setdefault(call.tool, Share()).add(tokens)
         line = transcript.entries[result.entry].line
-        largest.append(Large(line, call.name, result.call_id, tokens))
+        largest.append(Large(line, call.tool, result.call_id, tokens))
         reads = reads_of(call, result)
         if reads:  # the result of a call that read several files is theirs in common
             by_file.setdefault(", ".join(read.path for read in reads), Share()).add(tokens)

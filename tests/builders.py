@@ -163,7 +163,8 @@ def plain(block):
     """A block without what says where it stands, its JSON in one spelling."""
     words = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, words, block.call_id, block.name, pieces, block.failed, block.image
+    named = block.call_id, block.tool, block.type
+    return block.kind, words, named, pieces, block.failed, block.image
 
 
 def said(messages):

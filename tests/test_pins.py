@@ -31,7 +31,7 @@ def at(messages, places):
         placeholders.of_image(IMAGE),
         text("/help me"),
         IMAGE,
-        Block("other", name="document"),
+        Block("other", type="document"),
     ],
     ids=lambda block: block.text or block.kind,
 )
@@ -94,7 +94,7 @@ def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
 
 
 @pytest.mark.parametrize(
-    "summary", [text("sum", name="summary", meta=True), text(summaries.fence("sum"))]
+    "summary", [text("sum", is_summary=True, meta=True), text(summaries.fence("sum"))]
 )
 def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
     messages = [user(summary), assistant("x"), user("go")]
@@ -102,7 +102,7 @@ def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
 
 
 def test_a_summary_that_stands_behind_the_first_request_stays_too():
-    summary = text("sum", name="summary", meta=True)
+    summary = text("sum", is_summary=True, meta=True)
     messages = [user("go"), system("s"), user(RULE, summary), assistant("x"), user("on", summary)]
     assert at(messages, protected.first_request(messages)) == ["go", "sum"]
 

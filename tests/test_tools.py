@@ -7,15 +7,15 @@ from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl.view import tools
 from compactctl.view.index import View
-from compactctl.view.read_tools import END, read_of
+from compactctl.view.reads import END, reads_of
 from compactctl.view.tools import files, keys_modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
 
 def shown(made, answer):
-    found = read_of(made, answer)
-    return (found.key, found.start, found.stop, found.sure) if found else None
+    (found,) = reads_of(made, answer)
+    return (found.key, found.start, found.stop, found.sure)
 
 
 @pytest.mark.parametrize("tool", ["Read", "read_file", "read", "view_file", "NotebookRead"])
@@ -28,7 +28,7 @@ def test_an_editor_reads_when_it_views():
     view = call("c", "str_replace_editor", command="view", path="/w/a", view_range=[3, 9])
     assert shown(view, result("c", "x")) == ("/w/a", 3, 10, 10)
     create = call("c", "str_replace_editor", command="create", path="/w/a")
-    assert shown(create, result("c")) is None
+    assert reads_of(create, result("c")) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_an_editor_reads_when_it_views():
     ids=["failed", "another tool", "no path", "odd path", "empty path"],
 )
 def test_what_shows_no_file_is_no_read(made, answer):
-    assert read_of(made, answer) is None
+    assert reads_of(made, answer) == []
 
 
 def test_a_result_that_names_its_file_is_a_full_read():

@@ -22,8 +22,8 @@ from compactctl.cli.options import (
 from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files import output as files
-from compactctl.layers.base import number
 from compactctl.repair.engine import Mend, Mended, mend
+from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
 from compactctl.transcript import repair_tally
 
@@ -67,7 +67,7 @@ def repair(
         reports.append(report, _record(mended, tokenizer, clock.seconds()))
     written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
     if not quiet:
-        said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
+        said = plural(len(mended.mends), "mend") if mended.mends else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")
 
 
@@ -85,7 +85,7 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
     unread = count_unreadable(kept)
     lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
-    counter.keep()
+    counter.save()
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
         "format": formats.name_of(old.format),
         "tokenizer": counter.name,

@@ -32,7 +32,7 @@ from compactctl.durable.resolver import (
 from compactctl.errors import UsageError
 from compactctl.files import output as files
 from compactctl.jsonl import exact
-from compactctl.layers.base import number
+from compactctl.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,7 +160,7 @@ def _summary(found: Sequence[SourceResolution]) -> str:
         return "resolve: no sources to resolve"
     states = Counter(resolution.status for resolution in found)
     said = ", ".join(f"{many} {status}" for status, many in states.items())
-    return f"resolve: {number(len(found), 'source')}: {said}"
+    return f"resolve: {plural(len(found), 'source')}: {said}"
 
 
 def _details(found: Sequence[SourceResolution]) -> list[str]:

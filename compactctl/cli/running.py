@@ -44,7 +44,7 @@ def finish(
     sums up the steps.
     """
     written = result.written()
-    counter.keep()  # first, for the next stage of a pipe begins to count at the first output
+    counter.save()  # first, for the next stage of a pipe begins to count at the first output
     if given["report"]:
         entry = report.record(stage, result, written, counter.name, clock.seconds(), total=total)
         report.append(given["report"], entry)

@@ -32,7 +32,7 @@ def stats(
     """
     counter = counter_for_one(tokenizer)
     found = measure(read(file, format), counter, max(top, LARGEST))
-    counter.keep()
+    counter.save()
     if json:
         files.write_standard([msgspec.json.encode(found) + b"\n"])
         return

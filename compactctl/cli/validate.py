@@ -220,7 +220,7 @@ def _append(found: Transcript, every: Sequence[Finding], options: _Options, cloc
 
     counter = counter_for_one(options.tokenizer)
     tokens, many = count_view(counter, found.messages), len(found.messages)
-    counter.keep()
+    counter.save()
     step = Step("validate", tokens, tokens, many, many, (), "", None)
     result = Result(found, found.messages, None, [step])
     entry = report.record("validate", result, None, counter.name, clock.seconds())

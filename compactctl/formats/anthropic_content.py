@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from compactctl.formats.values import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 _EMPTY = msgspec.Raw(b"{}")
 
@@ -81,7 +81,7 @@ def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
     call_id = identifier(block.id) or identifier(block.tool_use_id)
-    return Block("other", string(block.text), call_id, string(kind), entry=entry, at=at)
+    return Block("other", string(block.text), call_id, type=string(kind), entry=entry, at=at)
 
 
 def _caller(value: Any) -> str | None:
@@ -91,7 +91,7 @@ def _caller(value: Any) -> str | None:
 def _image(source: Any) -> Image:
     if not isinstance(source, dict):
         return Image("", 0)
-    return image_size(string(source.get("media_type")), string(source.get("data")))
+    return read_image(string(source.get("media_type")), string(source.get("data")))
 
 
 def parts(content: Any) -> list[Any]:
@@ -135,7 +135,7 @@ def make(block: Block) -> dict[str, Any]:
         return {
             "type": "tool_use",
             "id": block.call_id,
-            "name": block.name,
+            "name": block.tool,
             "input": msgspec.json.decode(block.text or "{}"),
         }
     if block.kind == "result":
@@ -153,4 +153,4 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "image":
         source = {"type": "base64", "media_type": (block.image or Image("", 0)).media_type}
         return {"type": "image", "source": source | {"data": ""}}
-    return {"type": block.name if block.kind == "other" else "text", "text": block.text}
+    return {"type": block.type if block.kind == "other" else "text", "text": block.text}

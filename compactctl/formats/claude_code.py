@@ -125,7 +125,7 @@ def _flagged(block: Block, record: Record) -> Block:
     if block.kind == "result":
         return block
     if record.is_compact_summary is True:
-        return msgspec.structs.replace(block, meta=True, name="summary")
+        return msgspec.structs.replace(block, meta=True, is_summary=True)
     if record.is_meta is True:
         return msgspec.structs.replace(block, meta=True)
     return block

@@ -113,7 +113,7 @@ class _History:
             self.build.system(blocks)
         else:
             self.build.user(blocks)
-        if side == "user" and not any(block.meta and not block.name for block in blocks):
+        if side == "user" and not any(block.meta and not block.is_summary for block in blocks):
             self.prompts.append((index, at))
 
     def compact(self, payload: Payload, index: int) -> None:
@@ -135,11 +135,11 @@ class _History:
             return
         self.build.rewrite(lambda block: block if self._outlives(block) else None)
         if isinstance(payload.message, str) and payload.message:
-            summary = Block("text", payload.message, entry=index, name="summary", meta=True)
+            summary = Block("text", payload.message, entry=index, is_summary=True, meta=True)
             self.build.user([summary])
 
     def _outlives(self, block: Block) -> bool:
-        return (block.entry, block.at) in self.told and block.name != "summary"
+        return (block.entry, block.at) in self.told and not block.is_summary
 
     def roll_back(self, turns: Any, index: int) -> None:
         """Drop the last prompts of the user with all that follows them."""

@@ -90,10 +90,10 @@ def _made(block: Block) -> dict[str, Any]:
         told = [{"type": "summary_text", "text": block.text}] if block.text else []
         return {"type": "reasoning", "summary": told}
     if block.kind == "call":
-        call = {"type": "function_call", "name": block.name, "arguments": block.text or "{}"}
+        call = {"type": "function_call", "name": block.tool, "arguments": block.text or "{}"}
         return call | {"call_id": block.call_id}
-    item = {"type": block.name or "function_call_output", "call_id": block.call_id}
-    if block.name == "tool_search_output":
+    item = {"type": block.type or "function_call_output", "call_id": block.call_id}
+    if block.type == "tool_search_output":
         return item | {"status": "completed", "execution": "client", "tools": []}
     output = openai_content.content([piece.text for piece in block.content], "input_text")
     if block.failed and isinstance(output, str):  # there is no flag, so in the form that told it

@@ -134,7 +134,7 @@ def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
                     path=path,
                 )
             ]
-    return [Block("other", _tools(item), name=kind, entry=entry, at=at)]
+    return [Block("other", _tools(item), type=kind, entry=entry, at=at)]
 
 
 def _flagged(block: Block) -> Block:
@@ -142,7 +142,7 @@ def _flagged(block: Block) -> Block:
     if block.kind != "text":
         return block
     if block.text.startswith(_SUMMARY):
-        return msgspec.structs.replace(block, meta=True, name="summary")
+        return msgspec.structs.replace(block, meta=True, is_summary=True)
     start = block.text[:40].lstrip().lower()
     for opening, closing in _HARNESS:
         if start.startswith(opening) and block.text[-40:].rstrip().lower().endswith(closing):
@@ -176,7 +176,7 @@ def _output(item: Item, entry: int) -> tuple[tuple[Block, ...], bool]:
         else any(openai_content.failed(p.text) for p in told[:1])
     )
     if item.tools:
-        told.append(Block("other", _tools(item), name="tools", entry=entry, at=TOOLS))
+        told.append(Block("other", _tools(item), type="tools", entry=entry, at=TOOLS))
     return tuple(told), failed
 
 

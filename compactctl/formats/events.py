@@ -168,7 +168,7 @@ def make(block: Block) -> Any:
     """Write a part that no line holds yet."""
     if block.kind == "image":
         return {"type": "input_image", "image_url": ""}
-    return {"type": block.name if block.kind == "other" else "text", "text": block.text}
+    return {"type": block.type if block.kind == "other" else "text", "text": block.text}
 
 
 def create(
@@ -203,7 +203,7 @@ def _event(block: Block) -> dict[str, Any]:
     if block.kind == "thinking":
         return {"type": "reasoning", "content": block.text}
     if block.kind == "call":
-        call = {"type": "function_call", "name": block.name, "arguments": block.text}
+        call = {"type": "function_call", "name": block.tool, "arguments": block.text}
         return call | {"callId": block.call_id}
     output = _output(_content(block.content), block)
     return {"type": "function_call_result", "callId": block.call_id, "output": output}

@@ -124,7 +124,7 @@ def _block(slot: Slot, index: int, at: int) -> Block:
     if name == "reasoning_content":
         return Block("thinking", part, entry=index, at=at)
     if name == "refusal":
-        return Block("other", part, name="refusal", entry=index, at=at)
+        return Block("other", part, type="refusal", entry=index, at=at)
     if name == "content":
         return openai_content.pieces([part], index, at)[0]
     call_id, tool, arguments = _call(slot)
@@ -216,7 +216,7 @@ def _edit_call(slot: Slot, block: Block) -> Any:
 def make(block: Block) -> Slot:
     """Write a block that no line holds yet as a part of a line."""
     if block.kind == "call":
-        function = {"name": block.name, "arguments": block.text or "{}"}
+        function = {"name": block.tool, "arguments": block.text or "{}"}
         call = {"id": block.call_id, "type": "function", "function": function}
         return Slot("tool_calls", call)
     return Slot("reasoning_content" if block.kind == "thinking" else "content", block.text)

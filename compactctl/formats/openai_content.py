@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from compactctl.formats.values import string
+from compactctl.images import read_data_uri
 from compactctl.jsonl import exact
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT, tells_failure
-from compactctl.tokens.images import image_from_data_uri
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
 _IMAGES = frozenset({"image_url", "input_image"})
@@ -54,10 +54,10 @@ def _piece(part: Any, entry: int, at: int) -> Block:
     if kind in _IMAGES:
         url = part.get("image_url")
         uri = url.get("url") if isinstance(url, dict) else url
-        image = image_from_data_uri(uri) if isinstance(uri, str) else None
+        image = read_data_uri(uri) if isinstance(uri, str) else None
         return Block("image", image=image, entry=entry, at=at)
     text = string(part.get("refusal")) or string(part.get("text"))
-    return Block("other", text, name=kind, entry=entry, at=at)
+    return Block("other", text, type=kind, entry=entry, at=at)
 
 
 def content(edited: list[Any], kind: str, old: Any = "") -> Any:

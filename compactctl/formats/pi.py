@@ -106,7 +106,7 @@ def _send(entries: list[Entry], cwd: str, build: Assembler) -> None:
 def _from_harness(record: Record, index: int) -> list[Block]:
     """Read an entry by which pi or an extension of it speaks to the model; [] for all others."""
     if record.type in _SUMMARIES:
-        return [Block("text", string(record.summary), name="summary", entry=index, meta=True)]
+        return [Block("text", string(record.summary), is_summary=True, entry=index, meta=True)]
     if record.type == "custom_message":
         return blocks(record.content, index, meta=True)
     return []

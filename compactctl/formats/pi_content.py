@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.formats.values import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 if TYPE_CHECKING:
     from compactctl.model import Role
@@ -93,9 +93,9 @@ def _block(part: Part, entry: int, at: int, cwd: str, meta: bool) -> Block:
         text = "" if part.redacted is True else string(part.thinking)
         return Block("thinking", text, entry=entry, at=at)
     if kind == "image":
-        image = image_size(string(part.mime_type), string(part.data))
+        image = read_image(string(part.mime_type), string(part.data))
         return Block("image", image=image, entry=entry, at=at, meta=meta)
-    return Block("other", string(part.text), name=string(kind), entry=entry, at=at, meta=meta)
+    return Block("other", string(part.text), type=string(kind), entry=entry, at=at, meta=meta)
 
 
 def result(message: Body, entry: int) -> Block:
@@ -103,7 +103,7 @@ def result(message: Body, entry: int) -> Block:
     return Block(
         "result",
         call_id=identifier(message.tool_call_id),
-        name=string(message.tool_name),
+        tool=string(message.tool_name),
         content=tuple(blocks(message.content, entry)),
         failed=message.is_error is True,
         entry=entry,
@@ -151,12 +151,12 @@ def make(block: Block) -> dict[str, Any]:
     """Write a block that no entry holds yet; a result becomes a whole message."""
     if block.kind == "call":
         given = msgspec.json.decode(block.text or "{}")
-        return {"type": "toolCall", "id": block.call_id, "name": block.name, "arguments": given}
+        return {"type": "toolCall", "id": block.call_id, "name": block.tool, "arguments": given}
     if block.kind == "result":
         return {
             "role": "toolResult",
             "toolCallId": block.call_id,
-            "toolName": block.name,
+            "toolName": block.tool,
             "content": [make(piece) for piece in block.content],
             "isError": block.failed,
         }
@@ -165,7 +165,7 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "image":
         return {"type": "image", "data": "", "mimeType": (block.image or Image("", 0)).media_type}
     if block.kind == "other":
-        return {"type": block.name, "text": block.text}
+        return {"type": block.type, "text": block.text}
     return {"type": "text", "text": block.text}
 
 

@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from compactctl.jsonl import exact
-from compactctl.jsonl.lenient import loosen
+from compactctl.jsonl.lenient import decode_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,7 +114,7 @@ def _read_odd(
         entries.append(make_entry(raw[start:end], number))
         start = end
         if isinstance(value, dict):
-            record, complaint = loosen(value, decode)
+            record, complaint = decode_leniently(value, decode)
             if complaint:
                 faults.append(Fault("FILE-17", number, complaint))
             yield len(entries) - 1, record

@@ -88,8 +88,3 @@ class Layer(msgspec.Struct, frozen=True):
     keeps: tuple[Store, ...] = ()
     leaves_mark: bool = False
     must_apply: bool = False
-
-
-def number(count: int, one: str, many: str | None = None) -> str:
-    """Write a count with its noun: ``1 result``, ``1,204 results``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, Context, number
+from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, result_text
+from compactctl.text import plural
 from compactctl.view import protected
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import block_at
@@ -41,7 +42,7 @@ def clear(context: Context, keep: int) -> Change:
                 edits[key(result)] = new
     if actions and context.archive:
         context.archive()
-    return Change(edits, None, actions, f"{number(len(actions), 'result')} cleared")
+    return Change(edits, None, actions, f"{plural(len(actions), 'result')} cleared")
 
 
 def _cleared(context: Context, result: Block, tool: str, actions: list[Action]) -> Block:

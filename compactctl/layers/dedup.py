@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, Context, Layer, number
+from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.thinking import left_of
 from compactctl.model import Block, Message, result_text
+from compactctl.text import plural
 from compactctl.view import paths
 from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
@@ -54,7 +55,7 @@ def dedup(
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
     verb = "dropped" if mode == "drop" else "replaced"
-    return Change(edits, None, actions, f"{number(len(actions), 'superseded read')} {verb}")
+    return Change(edits, None, actions, f"{plural(len(actions), 'superseded read')} {verb}")
 
 
 def superseded(

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, Context, number
+from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
+from compactctl.text import plural
 from compactctl.tokens import count_message
 from compactctl.view import protected, tools
 from compactctl.view.edits import Insert, Key, key
@@ -59,7 +60,7 @@ def cut_out(
         )
         for message in gone
     ]
-    return Change(edits, insert, actions, f"{number(len(gone), 'message')} removed")
+    return Change(edits, insert, actions, f"{plural(len(gone), 'message')} removed")
 
 
 def _split(

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
-from compactctl.layers.base import Action, Change, Context, Layer, number
+from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.template import digest, known_files
 from compactctl.model import MADE, Block, Message
+from compactctl.text import plural
 from compactctl.tokens import count_view
 from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
@@ -56,7 +57,7 @@ def summarize(
         edits,
         insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
-        f"{number(len(old), 'message')} summarized ({summarizer})",
+        f"{plural(len(old), 'message')} summarized ({summarizer})",
         _mark(context, text, known_files(View(fresh), previous), summarizer, before, after),
     )
 

@@ -112,7 +112,7 @@ def _status(
         f"An earlier summary said: {_flat(block.text)}"
         for message in messages
         for block in message.blocks
-        if message.role == "user" and block.name == "summary"
+        if message.role == "user" and block.is_summary
     ]
     return [counted, *earlier, *harness, *asked]
 
@@ -143,14 +143,14 @@ def _failures(view: View) -> list[str]:
 
 def _call(call: Block) -> str:
     given = [value for value in arguments(call).values() if isinstance(value, str)]
-    return f"{call.name} {_flat(given[0])[:120]}" if given else call.name
+    return f"{call.tool} {_flat(given[0])[:120]}" if given else call.tool
 
 
 def _todo(messages: Sequence[Message]) -> list[str]:
     """Give the items of the last todo list that are not done."""
     for message in reversed(messages):
         for block in reversed(message.blocks):
-            if block.kind == "call" and tools.is_todo(block.name):
+            if block.kind == "call" and tools.is_todo(block.tool):
                 return [_flat(item) for item in tools.open_items(block)]
     return []
 

@@ -9,9 +9,10 @@ import msgspec
 
 from compactctl import placeholders
 from compactctl.errors import UsageError
-from compactctl.layers.base import Action, Change, Context, Layer, number
+from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.cut import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
 from compactctl.model import Block
+from compactctl.text import plural
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import Place, block_at
 from compactctl.view.shell import is_shell
@@ -221,8 +222,8 @@ def _without_images(
 def _note(actions: Sequence[Action]) -> str:
     cut = [action for action in actions if action.rule == "truncate"]
     gone = len(actions) - len(cut)
-    said = f"{number(len(cut), 'result')} cut"
-    return f"{said}, {number(gone, 'image')} taken out" if gone else said
+    said = f"{plural(len(cut), 'result')} cut"
+    return f"{said}, {plural(gone, 'image')} taken out" if gone else said
 
 
 LAYER = Layer(

@@ -57,7 +57,7 @@ class View:
     @cached_property
     def tools(self) -> dict[Place, str]:
         """The tool that each result is from; call ids may repeat, places do not."""
-        return {found.result_at: found.call.name for found in self.answered}
+        return {found.result_at: found.call.tool for found in self.answered}
 
     @cached_property
     def results(self) -> list[Place]:

@@ -9,8 +9,7 @@ from compactctl.model import Block, Message, result_text
 from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
-from compactctl.view.read_tools import points_back
-from compactctl.view.reads import reads_of
+from compactctl.view.reads import points_back, reads_of
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, is_todo, open_items
 
@@ -82,7 +81,7 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.name == "summary" or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.unfence(block.text) is not None
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
@@ -121,14 +120,14 @@ def _rules_read(call: Block, result: Block) -> str | None:
     if not any(paths.matches(read.path, PROTECTED) for read in reads):
         return None
     text = result_text(result)
-    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.tool) else ("", "", "")
     return "\0".join([*(read.key for read in reads), output if header else text])
 
 
 def todo(view: View) -> set[Place]:
     """Return the last todo list, call and result, if anything on it is still to be done."""
     for found in reversed(view.answered):
-        if is_todo(found.call.name):
+        if is_todo(found.call.tool):
             return {found.call_at, found.result_at} if open_items(found.call) else set()
     return set()
 

@@ -13,8 +13,7 @@ import msgspec
 from compactctl.model import Block, arguments
 from compactctl.view import paths, shell
 from compactctl.view.index import View
-from compactctl.view.read_tools import EDITORS, path_of
-from compactctl.view.reads import reads_of
+from compactctl.view.reads import EDITORS, path_of, reads_of
 
 PROTECTED = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "SKILL.md")
 """Files of standing rules: what was read from them must not be forgotten."""
@@ -34,7 +33,7 @@ def keys_modified_by(call: Block) -> list[str]:
 
 def _changes(call: Block) -> list[tuple[str, str]]:
     """Give (path, key) of the files that a call writes or edits."""
-    lowered = call.name.lower()
+    lowered = call.tool.lower()
     if lowered in _EDITS or lowered in EDITORS:
         given = arguments(call)
         path = path_of(given)

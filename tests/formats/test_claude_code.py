@@ -190,7 +190,8 @@ def test_what_the_harness_said_is_told_from_what_a_person_said():
     made.user("a caveat", isMeta=True)
     made.user("go")
     (view,) = made.read().messages
-    assert [(b.name, b.meta) for b in view.blocks] == [("summary", True), ("", True), ("", False)]
+    assert [b.is_summary for b in view.blocks] == [True, False, False]
+    assert [b.meta for b in view.blocks] == [True, True, False]
 
 
 def test_calls_know_the_folder_that_their_paths_start_from():
@@ -521,7 +522,7 @@ BLOCKS = [
     Block("result", call_id="a"),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
@@ -545,7 +546,7 @@ def test_what_the_harness_would_say_is_marked():
 def plain(block):
     said = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, said, block.call_id, block.name, pieces, block.failed, block.path
+    return block.kind, said, block.call_id, block.tool, block.type, pieces, block.failed, block.path
 
 
 def test_ids_are_uuids_made_from_content():

@@ -161,7 +161,7 @@ def test_what_the_harness_wrote_is_no_request():
         .messages[0]
         .blocks
     )
-    assert [(b.meta, b.name) for b in blocks] == [(True, ""), (False, ""), (True, "summary")]
+    assert [(b.meta, b.is_summary) for b in blocks] == [(True, False), (False, False), (True, True)]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_compacted_line_stands_for_all_before_it():
 def test_an_old_compaction_keeps_what_the_user_said():
     transcript = read(*SESSION[1:3], said("assistant", "x"), line("compacted", {"message": "sum"}))
     assert texts(transcript.messages)[-2:] == ["go", "sum"]
-    assert transcript.messages[-1].blocks[-1].name == "summary"
+    assert transcript.messages[-1].blocks[-1].is_summary
 
 
 HISTORY = (
@@ -270,7 +270,7 @@ def test_a_summary_that_only_the_provider_can_read_is_kept_by_every_layer():
     ]
     for names in (["prune"], ["summarize"], ["prune", "summarize"]):
         result = pipeline.run(read(compacted(*HISTORY), *records), names, {}, COUNTER)
-        assert any(b.name == "compaction" for m in result.messages for b in m.blocks)
+        assert any(b.type == "compaction" for m in result.messages for b in m.blocks)
 
 
 def test_what_a_compaction_keeps_may_be_anything():

@@ -380,7 +380,7 @@ BLOCKS = [
     Block("result", call_id="a", failed=True),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
@@ -399,7 +399,7 @@ def test_what_the_model_says_is_read_back_as_it_was_made():
 
 def plain(block):
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, block.text, block.call_id, block.name, pieces, block.failed
+    return block.kind, block.text, block.call_id, block.tool, block.type, pieces, block.failed
 
 
 TEXTS = st.sampled_from(["", "x", "Exit code: 1\nOutput:", '{"error":true}', "[1]", "5", "é\u2028"])
@@ -422,7 +422,7 @@ def test_any_output_that_is_changed_is_read_back_as_it_was_written(output, words
     transcript = read(called("a"), answered("a", output))
     block = transcript.messages[1].blocks[0]
     pieces = [
-        msgspec.structs.replace(b, kind="text", text=words, name="") if b.kind == "text" else b
+        msgspec.structs.replace(b, kind="text", text=words, type="") if b.kind == "text" else b
         for b in block.content
     ]
     for content in (pieces, [Block("text", words)], pieces[:1], []):

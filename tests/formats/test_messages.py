@@ -108,7 +108,7 @@ def test_arguments_are_the_text_that_stands_there(arguments):
 def test_parts_of_other_kinds_are_kept_by_their_type():
     hidden = {"type": "redacted_thinking", "data": "x"}
     (message,) = read(says(hidden, {"type": "hologram", "text": "x"}, words("so"))).messages
-    assert [(b.kind, b.text, b.name) for b in message.blocks] == [
+    assert [(b.kind, b.text, b.type) for b in message.blocks] == [
         ("thinking", "", ""),
         ("other", "x", "hologram"),
         ("text", "so", ""),
@@ -204,7 +204,7 @@ BLOCKS = [
     Block("result", call_id="a"),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
@@ -223,7 +223,7 @@ def test_what_the_model_says_is_read_back_as_it_was_made():
 def plain(block):
     said = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, said, block.call_id, block.name, pieces, block.failed, block.path
+    return block.kind, said, block.call_id, block.tool, block.type, pieces, block.failed, block.path
 
 
 @pytest.mark.parametrize("content", ["x", "", [words("x")], [words("x"), IMAGE], []])

@@ -128,7 +128,7 @@ def test_each_result_has_the_id_of_its_call():
     blocks = [b for m in read(*CHAT).messages for b in m.blocks]
     asked = [b.call_id for b in blocks if b.kind == "call"]
     assert asked == [b.call_id for b in blocks if b.kind == "result"] == [*"abacfd"]
-    assert arguments(next(b for b in blocks if b.name == "sh")) == {"input": "ls"}
+    assert arguments(next(b for b in blocks if b.tool == "sh")) == {"input": "ls"}
 
 
 @pytest.mark.parametrize(

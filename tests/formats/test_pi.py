@@ -222,7 +222,7 @@ def test_results_of_one_answer_are_one_user_message():
     )
     view = read(records).messages
     assert [m.role for m in view] == ["user", "assistant", "user"]
-    assert [(b.call_id, b.name, b.failed) for b in view[2].blocks] == [
+    assert [(b.call_id, b.tool, b.failed) for b in view[2].blocks] == [
         ("a", "read", False),
         ("b", "read", False),
     ]
@@ -248,7 +248,7 @@ def test_a_result_that_failed_says_so():
 
 def test_calls_are_read_with_their_arguments_and_the_folder_of_the_session():
     block = read(tree(asks("go"), says(calls("a", path="x.py")))).messages[1].blocks[0]
-    assert (block.text, block.name, block.cwd) == ('{"path":"x.py"}', "read", "/w")
+    assert (block.text, block.tool, block.cwd) == ('{"path":"x.py"}', "read", "/w")
 
 
 @pytest.mark.parametrize(
@@ -297,10 +297,10 @@ def test_what_an_extension_says_is_user_text_that_no_person_wrote(entry):
 def test_a_branch_summary_and_a_compaction_are_summaries():
     branch = {"type": "branch_summary", "fromId": "9", "summary": "over there"}
     (view,) = read(tree(asks("one"), branch, compaction("1"))).messages
-    assert [(b.text, b.name) for b in view.blocks] == [
-        ("so far", "summary"),
-        ("one", ""),
-        ("over there", "summary"),
+    assert [(b.text, b.is_summary) for b in view.blocks] == [
+        ("so far", True),
+        ("one", False),
+        ("over there", True),
     ]
 
 
@@ -327,7 +327,7 @@ def test_thinking_images_and_parts_of_the_future_are_read():
     )
     seen, answer = read(records).messages
     assert (seen.blocks[1].image.media_type, seen.blocks[1].image.width) == ("image/png", 2)
-    assert [(b.kind, b.text, b.name) for b in answer.blocks] == [
+    assert [(b.kind, b.text, b.type) for b in answer.blocks] == [
         ("thinking", "hm", ""),
         ("thinking", "", ""),
         ("other", "x", "hologram"),
@@ -512,9 +512,9 @@ BLOCKS = [
     text("words", meta=True),
     result("a", "one"),
     result("a", "one", text("two"), failed=True),
-    Block("result", call_id="a", name="bash", content=(Block("image", image=None),)),
+    Block("result", call_id="a", tool="bash", content=(Block("image", image=None),)),
     Block("image", image=None),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
@@ -535,7 +535,8 @@ def test_what_the_model_says_is_read_back_as_it_was_made():
 def plain(block):
     words = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, words, block.call_id, block.name, pieces, block.failed, block.meta
+    named = block.call_id, block.tool, block.type
+    return block.kind, words, named, pieces, block.failed, block.meta
 
 
 # --- compactions and what came and went around them

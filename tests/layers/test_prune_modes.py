@@ -226,7 +226,7 @@ def test_clear_leaves_short_results_alone(length, gone):
 
 
 def test_clear_leaves_what_holds_no_text_alone():
-    other = user(result("p", Block("other", LONG, name="document")))
+    other = user(result("p", Block("other", LONG, type="document")))
     change = run([user("Go."), says(call("p")), other, says("Done.")], mode="clear", keep_results=0)
     assert not change.actions
 
@@ -319,7 +319,7 @@ def test_clear_says_whole_only_of_what_is_stored_whole(tmp_path):
 
 
 def test_clear_leaves_what_is_neither_text_nor_image():
-    odd = Block("other", name="document")
+    odd = Block("other", type="document")
     asked = [user("Go."), *exchange("q", odd, LONG, odd, PICTURE, LONG), says("Done.")]
     content = run(asked, mode="clear", keep_results=0).messages[2].blocks[0].content
     assert [piece.kind for piece in content] == ["other", "text", "other"]

@@ -10,7 +10,7 @@ import pytest
 from builders import assistant, call, exchange, ids, load, result, text, texts, thinking, user
 
 from compactctl import placeholders
-from compactctl.model import Message
+from compactctl.model import Block, Message
 from compactctl.placeholders import MISSING_START
 from compactctl.repair.chain import GAP
 from compactctl.repair.engine import mend
@@ -124,6 +124,14 @@ def test_b15_results_come_first(name):
     done = mended(lines(*said, format_name=name), name)
     assert shape(done)[-1] == ("u", "1", "reminder")
     assert done.after.messages[-1].blocks[0].content[0].text == "r"
+
+
+def test_a_result_that_moves_keeps_the_name_of_its_tool():
+    written = Block("result", call_id="1", tool="Bash", content=(text("r"),))
+    said = [user("a"), assistant(call("1")), user("in between"), user(written)]
+    done = mended(lines(*said, format_name="pi"), "pi")
+    assert shape(done) == [("u", "a"), ("a", "1"), ("u", "1", "in between")]
+    assert done.after.messages[-1].blocks[0].tool == "Bash"
 
 
 def test_b17_text_between_split_results_goes_behind_them():
