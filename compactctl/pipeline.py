@@ -13,7 +13,7 @@ from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layers import thinking
 from compactctl.layers.base import Action, Change, View
 from compactctl.model import MADE, Message
-from compactctl.rules.check import Problem, answers_calls, breaks_pairs, pair_problems
+from compactctl.rules.check import Problem, breaks_pairs, pair_problems
 from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript.loading import Transcript
@@ -100,9 +100,9 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
     """
     view = transcript.messages if messages is None else messages
-    module = transcript.format
-    answered = answers_calls(module)
-    for problem in pair_problems(view, module.PROFILE, calls_are_answered=answered):
+    form = transcript.format
+    answered = form.answers_open_calls
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -208,20 +208,20 @@ def _settled(
     keep: Keep | None,
 ) -> Change:
     """Run one layer, and take out the thinking that may not stay behind what it changed."""
-    module = state.transcript.format
+    form = state.transcript.format
     whole = keep.whole if keep else None
     view = View(
         state.messages,
         counter,
-        module.SIGNED,
+        form.signed,
         lambda: _sha256(state),
         keep.text if keep else None,
         (lambda: whole(_bytes(state))) if whole else None,
     )
     change = layers.load(name)(view, **options)
     settled = thinking.settle(view.messages, change.messages, mode, signed=view.signed)
-    if settled is not change.messages or getattr(module, "ANSWERS_JOIN", False):
-        settled = merge_users(settled, answers=getattr(module, "ANSWERS_JOIN", False))
+    if settled is not change.messages or form.joins_answers:
+        settled = merge_users(settled, answers=form.joins_answers)
     return msgspec.structs.replace(change, messages=settled)
 
 

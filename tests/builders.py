@@ -8,6 +8,7 @@ import json
 import msgspec
 
 from compactctl import formats, layers
+from compactctl.formats.base import Link
 from compactctl.jsonl import exact
 from compactctl.layers.base import View
 from compactctl.layers.thinking import settle
@@ -101,22 +102,22 @@ def roles(messages):
 
 def lines(*messages, format_name="messages"):
     """Write a view the plain way: a line a message, or a line a block where one is needed."""
-    module = formats.load(format_name)
-    return [exact.dump(record) + b"\n" for record in records(module, messages)]
+    form = formats.load(format_name)
+    return [exact.dump(record) + b"\n" for record in records(form, messages)]
 
 
-def records(module, messages):
+def records(form, messages):
     parent, like = None, {"cwd": "/w", "sessionId": "s"}
     for number, message in enumerate(messages):
-        own = identity(module, number)
-        like = module.create(message.role, list(message.blocks), like, own, parent)
-        yield like
-        parent = own
+        own = identity(form, number)
+        written = form.create(message.role, list(message.blocks), like, Link(own, parent))
+        yield from written
+        like = written[-1]
+        parent = like[form.links.own] if form.links else own
 
 
-def identity(module, *number):
-    digest = hashlib.sha256(repr(number).encode()).hexdigest()
-    return module.identity(digest) if module.LINK else digest
+def identity(form, *number):
+    return form.new_id(hashlib.sha256(repr(number).encode()).hexdigest())
 
 
 def plain(block):
@@ -133,7 +134,7 @@ def said(messages):
 
 def changed(found, layer, given):
     """The view that a layer makes of a transcript before it is written: (messages, mark)."""
-    before = View(found.messages, COUNTER, found.format.SIGNED)
+    before = View(found.messages, COUNTER, found.format.signed)
     change = layers.load(layer)(before, **given)
     settled = settle(before.messages, change.messages, "auto", signed=before.signed)
     return merge_users(settled), change.mark

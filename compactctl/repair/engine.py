@@ -104,7 +104,7 @@ def mend(
 
 def _left(now: Transcript) -> list[Finding]:
     """Give the errors by every profile that the format has, each once."""
-    own: str = now.format.PROFILE
+    own = now.format.profile
     profiles = (own, "core") if own == "anthropic" else (own,)
     found = (each for profile in profiles for each in findings.find(now, profile))
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
@@ -125,7 +125,7 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
         actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:
         return None
-    settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
+    settled = thinking.settle(now.messages, messages, mode, signed=now.format.signed)
     new = rewrite(now, settled)
     return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
 
@@ -134,7 +134,7 @@ def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     """Sort the entries of a file in which more is wrong than their order."""
     moved: list[Action] = []
     pieces = order.mend_order(now, moved)
-    found = findings.find(now, now.format.PROFILE) if pieces else ()
+    found = findings.find(now, now.format.profile) if pieces else ()
     if not any(each.severity == "error" or each.rule in steps.OPEN for each in found):
         return None
     actions += moved
