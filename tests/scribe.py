@@ -230,9 +230,13 @@ def shape(name, stand_in):
         written = written_as.create("user", blocks, ENVELOPE, link)
         lines = [exact.dump(_swap(record, stand_in, form)) + b"\n" for record in written]
         blocks = [block for message in load(lines, name).messages for block in message.blocks]
-        if any(block.kind == kind for block in blocks):
+        if any(block.kind == kind and _is_whole(block) for block in blocks):
             return form
     return None
+
+
+def _is_whole(block):
+    return block.image is None or block.image.size > 0
 
 
 def _swap(value, stand_in, form):

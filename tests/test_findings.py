@@ -6,9 +6,10 @@ import base64
 import json
 
 import pytest
+from builders import user
 from hypothesis import given
 from hypothesis import strategies as st
-from scribe import PNG
+from scribe import IMAGE, PNG, WAYS, Scribe, shape
 from strategies import transcripts
 
 from compactctl import formats
@@ -493,23 +494,11 @@ def test_the_bytes_of_an_image_are_of_its_type(data, media_type, fits):
     assert [rule for rule, _ in told(lines, name="messages")] == expected
 
 
-@pytest.mark.parametrize("name", [n for n in formats.names() if n != "messages"])
+@pytest.mark.parametrize("name", [name for name in formats.names() if shape(name, IMAGE)])
 def test_images_of_every_format_are_looked_at(name):
-    uri = f"data:image/png;base64,{HTML}"
-    part = {
-        "pi": {"type": "image", "data": HTML, "mimeType": "image/png"},
-        "openai": {"type": "image_url", "image_url": {"url": uri}},
-        "codex": {"type": "input_image", "image_url": uri},
-        "events": {"type": "input_image", "image_url": uri},
-    }.get(name, shown(HTML))
-    message = {"role": "user", "content": [part]}
-    line = {
-        "claude-code": {"type": "user", "uuid": "u", "sessionId": "s", "message": message},
-        "pi": {"type": "message", "id": "a", "timestamp": "T", "message": message},
-        "codex": item("message", **message),
-        "events": {"schema_version": 1, "type": "message"} | message,
-    }.get(name, message)
-    assert told(dump(line), "anthropic", name) == [("IMG-02", 1)]
+    written = Scribe(name).write([user("u", IMAGE)], lambda: WAYS[0])
+    lines = [json.dumps(record).replace(PNG, HTML).encode() for record, _ in written]
+    assert [rule for rule, _ in told(lines, "anthropic", name)] == ["IMG-02"]
 
 
 SERVED = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}

@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import time
 
-import builders
 import pytest
-from builders import assistant, call, exchange, ids, load, result, text, texts, thinking, user
+from builders import (
+    assistant,
+    call,
+    exchange,
+    ids,
+    lines,
+    load,
+    result,
+    text,
+    texts,
+    thinking,
+    user,
+)
 
 from compactctl import formats, placeholders
-from compactctl.model import Message
 from compactctl.placeholders import MISSING_START
 from compactctl.repair.chain import GAP
 from compactctl.repair.engine import mend
@@ -21,18 +31,6 @@ every_format = pytest.mark.parametrize("name", formats.names())
 every_linked_format = pytest.mark.parametrize(
     "name", [name for name in formats.names() if formats.load(name).links]
 )
-
-
-def lines(*messages, format_name="messages"):
-    """Write a view, a block a line where a line of the format may be less than a message."""
-    apart = {"codex": {"user", "assistant"}, "events": {"user", "assistant"}}
-    roles = apart.get(format_name, {"user"} if format_name in {"openai", "pi"} else ())
-    said = [
-        each
-        for m in messages
-        for each in ([Message(m.role, (b,)) for b in m.blocks] if m.role in roles else [m])
-    ]
-    return builders.lines(*said, format_name=format_name)
 
 
 def mended(written, name):
@@ -327,7 +325,8 @@ def test_lines_out_of_order_are_sorted_by_their_parents(name):
 @every_linked_format
 def test_a_valid_transcript_keeps_its_order(name):
     written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name=name)
-    swapped = [written[1], written[0], *written[2:]] if name == "pi" else [*written]
+    follows = formats.load(name).links.follows
+    swapped = [written[1], written[0], *written[2:]] if follows else [*written]
     assert not mended(swapped, name).mends
 
 
