@@ -47,7 +47,7 @@ class Events(base.Format):
     )
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by the version of the envelope, which made lines have too, and a payload's type."""
+        """Recognise the version of the envelope, which new lines have too, and the type."""
         return "schema_version" in record and isinstance(record.get("type"), str)
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:

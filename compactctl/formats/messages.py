@@ -32,7 +32,7 @@ class Messages(base.Format):
     line_is_message = True
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by role and content; calls are parts of the content."""
+        """Recognise a role and a content; calls are parts of the content."""
         return (
             record.get("role") in ("user", "assistant", "system")
             and "content" in record

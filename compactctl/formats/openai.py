@@ -7,7 +7,6 @@ gets a line too.
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,7 @@ from compactctl.jsonl.lines import objects
 from compactctl.model import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
@@ -29,6 +28,7 @@ _ELSEWHERE = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinkin
 """Parts that Anthropic's messages hold and these never do."""
 _CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
 _CHAT_ROLES = ("system", "developer", "tool")
+_MEMBERS = ("content", "reasoning_content", "refusal", "tool_calls", "function_call")
 _RESULTS = frozenset({"tool", "function"})
 _RESULT = "result"
 
@@ -66,7 +66,7 @@ class OpenAI(base.Format):
     bare = True
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by role and content, with no part that another API alone has."""
+        """Recognise a role and a content without a part that only another API has."""
         role = record.get("role")
         if not isinstance(role, str) or role not in _ROLES or "message" in record:
             return False
@@ -93,7 +93,13 @@ class OpenAI(base.Format):
             elif role == "user":
                 builder.user(openai_parts.pieces(record.content, index))
             elif role == "assistant":
-                slots = _slots(functools.partial(getattr, record))
+                slots = _slots(
+                    record.content,
+                    record.reasoning_content,
+                    record.refusal,
+                    record.tool_calls,
+                    record.function_call,
+                )
                 builder.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
             elif role in _ROLES:
                 builder.system(openai_parts.pieces(record.content, index))
@@ -103,7 +109,7 @@ class OpenAI(base.Format):
         if record["role"] in _RESULTS:
             return [Slot(_RESULT, record)]
         if record["role"] == "assistant":
-            return _slots(record.get)
+            return _slots(*map(record.get, _MEMBERS))
         return [Slot("content", part) for part in openai_parts.parts(record.get("content"))]
 
     def replace_parts(self, record: dict[str, Any], parts: list[Slot]) -> dict[str, Any]:
@@ -163,17 +169,17 @@ def _result(record: Record, index: int) -> Block:
     )
 
 
-def _slots(member: Callable[[str], Any]) -> list[Slot]:
-    """Return the parts of an assistant message; ``member`` returns its members by name."""
-    calls = member("tool_calls")
-    calls = calls if isinstance(calls, list) else []
-    call, content = member("function_call"), member("content")
-    said = openai_parts.parts(content) if content or not (calls or call) else []
-    slots = [Slot("content", part) for part in said]
-    for name in ("reasoning_content", "refusal"):
-        if isinstance(member(name), str) and member(name):
-            slots.insert(0 if name == "reasoning_content" else len(slots), Slot(name, member(name)))
-    slots += [Slot("tool_calls", call) for call in calls]
+def _slots(content: Any, thought: Any, refusal: Any, calls: Any, call: Any) -> list[Slot]:
+    """Return the parts of an assistant message, given its ``_MEMBERS``."""
+    listed = calls if isinstance(calls, list) else []
+    slots: list[Slot] = []
+    if isinstance(thought, str) and thought:
+        slots.append(Slot("reasoning_content", thought))
+    if content or not (listed or call):
+        slots += [Slot("content", part) for part in openai_parts.parts(content)]
+    if isinstance(refusal, str) and refusal:
+        slots.append(Slot("refusal", refusal))
+    slots += [Slot("tool_calls", each) for each in listed]
     return [*slots, Slot("function_call", call)] if isinstance(call, dict) else slots
 
 

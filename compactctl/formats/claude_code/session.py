@@ -55,7 +55,7 @@ class ClaudeCode(base.Format):
     slim_keys = (b'"toolUseResult"', b'"progress"')
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by the envelope of a conversation line; metadata lines prove nothing."""
+        """Recognise the envelope of a conversation line; metadata lines prove nothing."""
         return (
             record.get("type") in _CONVERSATION
             and "uuid" in record
@@ -132,11 +132,11 @@ class ClaudeCode(base.Format):
         return "-".join(fields)
 
     def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
-        """Let a boundary keep what is left, and was added, of the lines that it keeps."""
+        """Make a boundary keep what is left of the lines that it keeps, and what was added there."""
         return history.relink(record, graph)
 
     def is_prompt(self, record: Record) -> bool:
-        """Tell by a content that holds no result."""
+        """Return True for a line of the user whose content holds no result."""
         return history.is_prompt(record)
 
     def session(self, record: dict[str, Any]) -> str | None:

@@ -71,7 +71,7 @@ class Codex(base.Format):
     boundary = _COMPACTED
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by the envelope, by the shape of a bare item, or by a first line of old versions."""
+        """Recognise the envelope, the shape of a bare item, or the first line of old versions."""
         kind = record.get("type")
         if isinstance(record.get("payload"), dict):
             return isinstance(kind, str) and kind in _ENVELOPED
@@ -193,7 +193,7 @@ class _History:
     def compact(self, payload: Payload, index: int) -> None:
         """Start anew from the replacement history.
 
-        Versions that wrote none kept what the user and the harness had said, and the summary.
+        Versions that wrote none kept what the user and Codex had said, and the summary.
         """
         self.run += 1
         new = payload.replacement_history

@@ -60,6 +60,6 @@ def _is_first_kept(entry: Entry, mark: Record) -> bool:
 
 
 def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
-    """Let a compaction keep what came in front of the first entry that it keeps."""
+    """Make a compaction keep from the first entry left of those that it kept."""
     first = record.get("firstKeptEntryId")
     return record | {"firstKeptEntryId": graph.first(first)} if isinstance(first, str) else record

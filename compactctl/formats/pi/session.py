@@ -51,7 +51,7 @@ class Pi(base.Format):
     usage_keys = (b'"usage"',)
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Tell by the types of pi's entries and the time that each of them has."""
+        """Recognise a type of entry and the time that every entry has."""
         kind = record.get("type")
         if not isinstance(kind, str) or kind not in _TYPES or "timestamp" not in record:
             return False
@@ -131,11 +131,11 @@ class Pi(base.Format):
         return digest[:8]
 
     def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
-        """Let a compaction keep from the first entry left of those that it kept."""
+        """Make a compaction keep from the first entry left of those that it kept."""
         return branch.relink(record, graph)
 
     def is_prompt(self, record: Record) -> bool:
-        """Tell by the role."""
+        """Return True for a message of the user."""
         message = record.message if record.type == "message" else None
         return message is not None and bool(message.role == "user")
 
@@ -160,7 +160,7 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
     for entry in entries:
         record, message, index = entry.record, entry.record.message, entry.index
         if record.type != "message" or message is None:
-            builder.user(_sent(_from_harness(record, index)))
+            builder.user(_sent(_from_pi(record, index)))
         elif message.role == "assistant":
             found = _sent(parts.blocks(message.content, index, cwd))
             calls = {block.call_id for block in found if block.kind == "call"}
@@ -179,7 +179,7 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
             builder.user([Block("text", parts.shell_text(message), entry=index, meta=True)])
 
 
-def _from_harness(record: Record, index: int) -> list[Block]:
+def _from_pi(record: Record, index: int) -> list[Block]:
     """Return what pi or an extension of it tells the model; [] for all other entries."""
     if record.type in _SUMMARIES:
         return [Block("text", string(record.summary), name="summary", entry=index, meta=True)]
