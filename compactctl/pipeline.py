@@ -13,7 +13,7 @@ from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layers import thinking
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import MADE, Message
-from compactctl.rules.check import Problem, answers_calls, breaks_pairs, pair_problems
+from compactctl.rules.check import Problem, breaks_pairs, pair_problems
 from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript.loading import Transcript
@@ -102,9 +102,9 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
     """
     view = transcript.messages if messages is None else messages
-    module = transcript.format
-    answered = answers_calls(module)
-    for problem in pair_problems(view, module.PROFILE, calls_are_answered=answered):
+    form = transcript.format
+    answered = form.answers_open_calls
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -226,13 +226,12 @@ def _take(
     What layers take out and shorten is carried on as it is: the laws hold it to what a stage of
     its own would read.
     """
-    old, module = draft.view.messages, draft.transcript.format
-    joins = getattr(module, "ANSWERS_JOIN", False)
-    new = apply(old, change.edits, change.insert, joins_answers=joins)
+    old, form = draft.view.messages, draft.transcript.format
+    new = apply(old, change.edits, change.insert, joins_answers=form.joins_answers)
     first = first_change(old, new)
-    stale = thinking.stale_thinking(new, first, mode, signed=module.SIGNED)
+    stale = thinking.stale_thinking(new, first, mode, signed=form.signed)
     if stale:
-        new = apply(new, stale, joins_answers=joins)
+        new = apply(new, stale, joins_answers=form.joins_answers)
         first = first_change(old, new)
     same = Step(name, before, before, len(old), len(old), (), change.note, None)
     if first is None:

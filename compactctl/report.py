@@ -6,7 +6,6 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
@@ -58,7 +57,7 @@ def details(step: Step, transcript: Transcript) -> list[str]:
 def open_tail(transcript: Transcript) -> int | None:
     """Give the line of the first call at the end that has no result yet (CONTRACT §1)."""
     messages = transcript.messages
-    tail = messages[pairs.open_tail(messages, joined=transcript.format.PROFILE not in CHAT) :]
+    tail = messages[pairs.open_tail(messages, joined=transcript.format.profile not in CHAT) :]
     for interaction in pairs.pair(tail).interactions:
         if interaction.result is None:
             return transcript.entries[pairs.block_at(tail, interaction.call).entry].line
@@ -78,7 +77,7 @@ def warn_of_no_message(transcript: Transcript) -> str | None:
     """Give the warning that nothing was read, as when ``--format`` names the wrong one."""
     if transcript.messages:
         return None
-    name = formats.name_of(transcript.format)
+    name = transcript.format.name
     return f"{transcript.name}: warning: no message in it, read as {name}"
 
 
@@ -112,7 +111,7 @@ def record(
         "unreadable": unread,
     }
     return plain(stage, transcript.name, lines, warnings=_warnings(result), seconds=seconds) | {
-        "format": formats.name_of(transcript.format),
+        "format": transcript.format.name,
         "tokenizer": tokenizer,
         "tokens_before": before,
         "tokens_after": after,

@@ -139,15 +139,15 @@ def _is_placeholder(result: Block) -> bool:
 
 def _usage(transcript: Transcript, counted: int) -> Usage | None:
     """Take the recorded context sizes: once for each message, the last line of it wins."""
-    usage_of = getattr(transcript.format, "usage_of", None)
-    if usage_of is None:
+    form = transcript.format
+    if not form.usage_keys:
         return None
     sizes: dict[Any, int] = {}
     for index, entry in enumerate(transcript.entries):
-        if b"usage" not in entry.raw:
+        if not any(key in entry.raw for key in form.usage_keys):
             continue
         record = exact.object_or_none(entry.raw)
-        found = None if record is None else usage_of(record)
+        found = None if record is None else form.usage(record)
         if found is not None:
             name, size = found
             sizes[name if isinstance(name, str | int | None) else (index,)] = size

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from compactctl import formats, layers
+from compactctl.formats.base import Link
 from compactctl.jsonl import exact
 from compactctl.layers.base import Action, Context
 from compactctl.layers.thinking import stale_thinking
@@ -141,22 +142,22 @@ def roles(messages):
 
 def lines(*messages, format_name="messages"):
     """Write a view the plain way: a line a message, or a line a block where one is needed."""
-    module = formats.load(format_name)
-    return [exact.dump(record) + b"\n" for record in records(module, messages)]
+    form = formats.load(format_name)
+    return [exact.dump(record) + b"\n" for record in records(form, messages)]
 
 
-def records(module, messages):
+def records(form, messages):
     parent, like = None, {"cwd": "/w", "sessionId": "s"}
     for number, message in enumerate(messages):
-        own = identity(module, number)
-        like = module.create(message.role, list(message.blocks), like, own, parent)
-        yield like
-        parent = own
+        own = identity(form, number)
+        written = form.create(message.role, list(message.blocks), like, Link(own, parent))
+        yield from written
+        like = written[-1]
+        parent = like[form.links.own] if form.links else own
 
 
-def identity(module, *number):
-    digest = hashlib.sha256(repr(number).encode()).hexdigest()
-    return module.identity(digest) if module.LINK else digest
+def identity(form, *number):
+    return form.new_id(hashlib.sha256(repr(number).encode()).hexdigest())
 
 
 def plain(block):
@@ -193,7 +194,7 @@ def changed(found, layer, given):
     old = found.messages
     change = layers.load(layer).run(Context(View(old), COUNTER), **given)
     new = apply(old, change.edits, change.insert)
-    return settle(old, new, "auto", signed=found.format.SIGNED), change.mark
+    return settle(old, new, "auto", signed=found.format.signed), change.mark
 
 
 def load(written, format_name=None):

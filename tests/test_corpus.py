@@ -34,7 +34,7 @@ def session(request):
 
 
 def broken(found):
-    every = problems(found.messages, found.format.PROFILE, transcript=found)
+    every = problems(found.messages, found.format.profile, transcript=found)
     return [problem for problem in every if breaks_pairs(problem)]
 
 

@@ -28,7 +28,7 @@ def told(path, name=None, *, hold):
     """What a file holds and what is found in it, its lines held or not."""
     with opened(str(path), hold=hold) as (lines, make_entry):
         found = loading.load(lines, path.name, name, make_entry)
-        every = find(found, found.format.PROFILE, sendable=True)
+        every = find(found, found.format.profile, sendable=True)
         entries = [(entry.raw, entry.line) for entry in found.entries]
     return every, entries, found.messages
 

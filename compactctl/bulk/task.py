@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats, report
+from compactctl import report
 from compactctl._version import __version__
 from compactctl.bulk import archive, limits, storage
 from compactctl.bulk.job import Job, Outcome
@@ -127,7 +127,7 @@ def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, 
         found = loading.load(lines, job.source, recipe.format)
     except InputError as error:
         raise _SkipError(error.what) from None
-    facts["format"] = formats.name_of(found.format)
+    facts["format"] = found.format.name
     counter = load_counter(recipe.tokenizer)
     result = recipe.work(found, counter)
     steps = result.steps

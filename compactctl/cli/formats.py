@@ -21,12 +21,12 @@ def formats(
         compactctl formats
 
     """
-    rows = [(name, known.load(name)) for name in known.names()]
+    rows = [known.load(name) for name in known.names()]
     if json:
         files.write_standard(
-            exact.dump({"name": name, "profile": m.PROFILE, "description": m.DESCRIPTION}) + b"\n"
-            for name, m in rows
+            exact.dump({"name": f.name, "profile": f.profile, "description": f.description}) + b"\n"
+            for f in rows
         )
         return
-    lines = [f"{name:<12} {module.PROFILE:<17} {module.DESCRIPTION}" for name, module in rows]
+    lines = [f"{form.name:<12} {form.profile:<17} {form.description}" for form in rows]
     files.write_standard([("\n".join(lines) + "\n").encode()])

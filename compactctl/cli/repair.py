@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compactctl import formats
 from compactctl import report as reports
 from compactctl.cli.common import Clock, check_outputs, count_unreadable
 from compactctl.cli.options import (
@@ -87,7 +86,7 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
     counter.save()
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
-        "format": formats.name_of(old.format),
+        "format": old.format.name,
         "tokenizer": counter.name,
         "tokens_before": before,
         "tokens_after": after,

@@ -184,7 +184,7 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
     check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
     with files.opened(name, hold=not options.only_check) as (lines, make_entry):
         found = loading.load(lines, name, options.format, make_entry)
-        profile = options.profile or found.format.PROFILE
+        profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
     if not options.many:
         hold(found)

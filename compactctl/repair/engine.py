@@ -105,7 +105,7 @@ def mend(
 
 def _left(now: Transcript) -> list[Finding]:
     """Give the errors by every profile that the format has, each once."""
-    own: str = now.format.PROFILE
+    own = now.format.profile
     profiles = (own, "core") if own == "anthropic" else (own,)
     found = (each for profile in profiles for each in findings.find(now, profile))
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
@@ -127,7 +127,7 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
     if not actions:
         return None
     first = first_change(now.messages, messages)
-    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.SIGNED)
+    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
     left = apply(messages, stale) if stale else messages
     new = rewrite(now, left, changed_entries(now.messages, left))
     return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
@@ -137,7 +137,7 @@ def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     """Sort the entries of a file in which more is wrong than their order."""
     moved: list[Action] = []
     pieces = order.mend_order(now, moved)
-    found = findings.find(now, now.format.PROFILE) if pieces else ()
+    found = findings.find(now, now.format.profile) if pieces else ()
     if not any(each.severity == "error" or each.rule in steps.OPEN for each in found):
         return None
     actions += moved

@@ -72,7 +72,7 @@ def _record(text: str, value: Any) -> bytes:
 
 def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
-    profile = transcript.format.PROFILE
+    profile = transcript.format.profile
     bound = {rule.id for rule in empty.RULES if profile in rule.profiles}
     faults = {f.line: f for f in empty.find(transcript) if f.rule in bound}
     chunks = [entry.raw for entry in transcript.entries]

@@ -125,9 +125,8 @@ def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
 
 def _answer_type(case: Case, call: Block) -> str:
     """Give the type that the result of a call must have, where the format has several."""
-    type_of = getattr(case.transcript.format, "answer_type", None)
-    record = exact.object_or_none(case.transcript.entries[call.entry].raw) if type_of else None
-    return type_of(record, call) if type_of and record else ""
+    record = exact.object_or_none(case.transcript.entries[call.entry].raw)
+    return case.transcript.format.answer_type(record, call) if record else ""
 
 
 def _copy(result: Block, kind: str) -> Block:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import formats
 from compactctl.rules import chain, empty
 from compactctl.rules.check import binds, problems
 from compactctl.rules.registry import BY_ID
@@ -107,10 +106,9 @@ def _says(rule_id: str, detail: str) -> str:
 def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
     """Give the line for people about one file."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
-    name = formats.name_of(transcript.format)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
-        f"{_counted(Counter(finding.severity for finding in every))}; {name}, "
+        f"{_counted(Counter(finding.severity for finding in every))}; {transcript.format.name}, "
         f"{plural(len(transcript.entries), 'entry', 'entries')}, "
         f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}"
     )

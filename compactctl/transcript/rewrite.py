@@ -63,7 +63,7 @@ _NOT_MEANT = "what would be written does not read back as it was meant, so nothi
 def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
     """Let what takes back more turns than there are take back just these."""
     return {
-        index: exact.dump(transcript.format.bounded(_record(transcript, index), turns))
+        index: exact.dump(transcript.format.limit_rollback(_record(transcript, index), turns))
         for index, turns in transcript.overreach.items()
     }
 
@@ -83,7 +83,7 @@ def rewrite(
     """
     plan = _Plan(transcript, messages, touched)
     changed: dict[int, bytes | None] = dict(outside or {})
-    stays = getattr(transcript.format, "STAYS", None)
+    stays = transcript.format.boundary
     for index, old in _blocks_by_entry(transcript.messages, plan.touched).items():
         new = plan.blocks.get(index, [])
         if not new and (stays is None or transcript.tags[index][0] != stays):
@@ -102,8 +102,8 @@ def _name(transcript: Transcript, index: int) -> str | None:
     """Give the id of an entry, or its line where it has none."""
     if index == len(transcript.entries):
         return None
-    link = transcript.format.LINK
-    own = _record(transcript, index).get(link[0]) if link else None
+    links = transcript.format.links
+    own = _record(transcript, index).get(links.own) if links else None
     return own if isinstance(own, str) else f"line:{transcript.entries[index].line}"
 
 
@@ -139,10 +139,10 @@ class _Plan:
         self.made: list[Made] = []
         self.first = len(transcript.entries)
         self._last = MADE
-        stays = getattr(transcript.format, "STAYS", None)
+        stays = transcript.format.boundary
         if stays is not None:  # what is new may go into one of these
             self.touched |= {at for at, row in enumerate(transcript.tags) if row[0] == stays}
-        homes = _homes(transcript.messages) if transcript.format.ONE_LINE_A_MESSAGE else {}
+        homes = _homes(transcript.messages) if transcript.format.line_is_message else {}
         if homes:
             self.touched |= _entries_of_new(transcript.messages, messages)
         for position, message in enumerate(messages):
@@ -192,10 +192,10 @@ class _Plan:
 
     def _takes_in(self, entry: int) -> bool:
         """True if the view starts inside a line, so that nothing can stand in front of it."""
-        takes_in = getattr(self.transcript.format, "takes_in", None)
-        if takes_in is None or entry == len(self.transcript.entries):
+        form, tags = self.transcript.format, self.transcript.tags
+        if form.boundary is None or entry == len(tags) or tags[entry][0] != form.boundary:
             return False
-        return bool(takes_in(_record(self.transcript, entry)))
+        return form.opens_view(_record(self.transcript, entry))
 
 
 def _homes(messages: Sequence[Message]) -> dict[int, int]:
@@ -230,30 +230,29 @@ def _edited(
     transcript: Transcript, index: int, blocks: Sequence[Block], old: Sequence[Block]
 ) -> bytes:
     """Write entry ``index`` anew with ``blocks`` as its parts, which the view had as ``old``."""
-    module = transcript.format
+    form = transcript.format
     record = _opened(transcript, index)
     parts: list[Any] = []
     for block in blocks:
         if block.entry == MADE:
-            parts.append(module.make(block))
+            parts.append(form.make(block))
         else:
             source = record if block.entry == index else _record(transcript, block.entry)
-            parts.append(module.edit(module.parts_of(source)[block.at], block))
-    if hasattr(module, "beside"):
-        parts += module.beside(record, {block.at for block in old})
-    return exact.dump(module.with_parts(record, parts))
+            parts.append(form.edit(form.parts(source)[block.at], block))
+    parts += form.unseen_parts(record, {block.at for block in old})
+    return exact.dump(form.replace_parts(record, parts))
 
 
 def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
-    edited = getattr(transcript.format, "EDITED", None)
+    edited = transcript.format.content_member
     if edited is not None:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
         except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
             return _record(transcript, index)
         return {
-            key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
+            key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))
             for key, raw in members.items()
         }
     return _record(transcript, index)

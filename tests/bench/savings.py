@@ -29,7 +29,7 @@ def measure(path, counter, before, after, told):
     except CompactctlError:
         told["refused"] += 1
         return
-    name = found.format.__name__.rpartition(".")[2].replace("_", "-")
+    name = found.format.name
     told[name] += 1
     for chain, names in CHAINS.items():
         result = pipeline.run(found, names, {}, counter)
@@ -37,10 +37,10 @@ def measure(path, counter, before, after, told):
         after[name, chain] += result.steps[-1].tokens_after
         again = loading.parse(result.written().lines(), path.name, found.format)
         errors = {
-            f.rule for f in findings.find(again, again.format.PROFILE) if f.severity == "error"
+            f.rule for f in findings.find(again, again.format.profile) if f.severity == "error"
         }
         known = {
-            f.rule for f in findings.find(found, found.format.PROFILE) if f.severity == "error"
+            f.rule for f in findings.find(found, found.format.profile) if f.severity == "error"
         }
         assert errors <= known, (path.name, chain, errors - known)
         twice = pipeline.run(again, names[-1:], {}, counter)

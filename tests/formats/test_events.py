@@ -10,9 +10,11 @@ from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, pipeline
+from compactctl import pipeline
 from compactctl.durable.resolver import SourcePointerResolver
-from compactctl.formats import events
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.events import FORMAT as EVENTS
 from compactctl.model import MADE, Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.rules.check import problems
@@ -232,13 +234,13 @@ def test_members_of_any_type_are_survived(odd):
 
 def test_a_session_is_recognised_by_its_envelope():
     lines = raw(numbered(said("user", "hi"), said("assistant", "yes?"), said("user", "go")))
-    assert formats.detect(lines) is events
+    assert detect.format_of(lines) is EVENTS
     assert session(load(lines)) == "s-1"
 
 
 def test_lines_that_a_layer_made_are_recognised_too():
-    lines = raw([events.create("user", [text("hi")], {}, "", None)])
-    assert formats.detect(lines) is events
+    lines = raw(EVENTS.create("user", [text("hi")], {}, Link("", None)))
+    assert detect.format_of(lines) is EVENTS
 
 
 def test_a_gap_in_the_sequence_numbers_is_a_warning():
@@ -386,14 +388,14 @@ BLOCKS = [
 
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], BLOCKS, BLOCKS[::-1]])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made):
-    new = events.create("user", made, {"session_id": "s"}, "", None)
-    (view,) = load(raw(new if isinstance(new, list) else [new]), "events").messages
+    new = EVENTS.create("user", made, {"session_id": "s"}, Link("", None))
+    (view,) = load(raw(new), "events").messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), text("well"), call("a", path="x"), call("b"), text("!")]
-    (view,) = load(raw(events.create("assistant", made, {}, "", None)), "events").messages
+    (view,) = load(raw(EVENTS.create("assistant", made, {}, Link("", None))), "events").messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 

@@ -11,8 +11,10 @@ from builders import COUNTER, TIGHT, call, load, result, rewrite, text, texts, t
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, pipeline
-from compactctl.formats import pi
+from compactctl import pipeline
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.pi import FORMAT as PI
 from compactctl.model import Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.transcript.loading import session
@@ -359,21 +361,21 @@ def test_members_of_any_type_are_survived(odd):
 
 @pytest.mark.parametrize("header", [HEADER, OLD_HEADER])
 def test_a_session_is_recognised(header):
-    assert formats.detect(raw([header, *tree(asks("one"), says("two"))[1:]])) is pi
+    assert detect.format_of(raw([header, *tree(asks("one"), says("two"))[1:]])) is PI
 
 
 def test_the_session_and_the_recorded_sizes_are_found():
     usage = {"input": 5, "output": 900, "cacheRead": 70, "cacheWrite": 8}
     records = tree(asks("one"), says("two", usage=usage))
     assert session(read(records)) == "s-1"
-    assert pi.usage_of(records[2]) == ("2", 83)
-    assert pi.usage_of(tree(says("x", usage={"input": 0}))[1]) is None
-    assert pi.usage_of(HEADER) is None
+    assert PI.usage(records[2]) == ("2", 83)
+    assert PI.usage(tree(says("x", usage={"input": 0}))[1]) is None
+    assert PI.usage(HEADER) is None
 
 
 def test_prompts_are_what_a_person_asked():
-    decode = msgspec.json.Decoder(pi.Record).decode
-    found = [pi.is_prompt(decode(r)) for r in raw(tree(asks("one"), says("two"), answers("a")))]
+    decode = msgspec.json.Decoder(PI.record).decode
+    found = [PI.is_prompt(decode(r)) for r in raw(tree(asks("one"), says("two"), answers("a")))]
     assert found == [False, True, False, False]
 
 
@@ -501,7 +503,7 @@ def test_the_first_form_gets_no_ids():
 
 def test_an_answer_takes_its_model_from_its_neighbour():
     near = says("two", api="a", provider="p", model="m", usage={"input": 1})
-    entry = pi.create("assistant", [text("x"), call("c")], tree(near)[1], "ab", None)
+    (entry,) = PI.create("assistant", [text("x"), call("c")], tree(near)[1], Link("ab", None))
     members = {"api": "a", "provider": "p", "model": "m", "stopReason": "toolUse"}
     assert members.items() <= entry["message"].items()
     assert entry["message"]["usage"]["totalTokens"] == 0
@@ -521,14 +523,14 @@ BLOCKS = [
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], BLOCKS[:4], BLOCKS[::-1]])
 @pytest.mark.parametrize("like", [HEADER, OLD_HEADER, {}, *tree(asks("one")), *old(asks("one"))])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made, like):
-    new = pi.create("user", made, like, "ab", None)
-    view = read([HEADER, *(new if isinstance(new, list) else [new])]).messages
+    new = PI.create("user", made, like, Link("ab", None))
+    view = read([HEADER, *new]).messages
     assert [plain(b) for b in view[0].blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), call("a", "read", path="x"), call("b")]
-    (view,) = read([HEADER, pi.create("assistant", made, {}, "ab", None)]).messages
+    (view,) = read([HEADER, *PI.create("assistant", made, {}, Link("ab", None))]).messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
