@@ -128,7 +128,7 @@ def load(text: str) -> dict[str, Any]:
     """Parse a JSON object; {} when the text is none."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except exact.DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -13,6 +13,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SKIP = b" \t\r\n\x00"
 BOM = b"\xef\xbb\xbf"
 
+DECODE_ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeError)
+"""What msgspec raises for a text that is not JSON, not of the type, too deep, or not UTF-8."""
+
 
 class NotJsonError(ValueError):
     """A text that is not JSON by the standard; the message says why.
@@ -69,7 +72,7 @@ def parse(text: bytes) -> Any:
     """
     try:
         return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         pass
     values = parse_many(text)
     if len(values) != 1:

@@ -156,7 +156,7 @@ def _is(
 ) -> bool:
     try:
         return is_prompt(decode(transcript.entries[index].raw))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except exact.DECODE_ERRORS:
         return False
 
 

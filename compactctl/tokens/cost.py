@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.jsonl.exact import DECODE_ERRORS
 from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
 
 if TYPE_CHECKING:
@@ -92,6 +93,6 @@ def _plainly_spelled(text: str) -> str:
     """
     try:
         plain = msgspec.json.encode(msgspec.json.decode(text)).decode()
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return text
     return text if plain == text else plain  # the same object takes no more room

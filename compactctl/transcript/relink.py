@@ -143,7 +143,7 @@ def _member(raw: bytes, key: str) -> Any:
     """Read one member of an entry."""
     try:
         return _reader(key)(raw).value
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+    except exact.DECODE_ERRORS:  # an odd line
         return _parsed(raw).get(key)
 
 

@@ -233,7 +233,7 @@ def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     if edited is not None:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+        except exact.DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
             key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
