@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from compactctl.bulk import manifest, storage, targets
 from compactctl.errors import CompactctlError, InputError
-from compactctl.files import pack, packing, unpack
+from compactctl.files import compression
 from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def keep(folder: str, raw: bytes, made: Iterable[str | None], digest: str | None
     digest = digest or hashlib.sha256(raw).hexdigest()
     path = _object(folder, digest)
     if not storage.exists(path):
-        is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-        storage.put(path, pack.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
+        is_packed = compression.is_packed(raw[: compression.MAGIC_LENGTH])
+        storage.put(path, compression.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
     for key in made:
         if key is not None and key != digest:
             storage.put(_entry(folder, key, digest), b"")
@@ -73,7 +73,7 @@ def keep_of_stage(folder: str, file: str, result: Result) -> None:
     lines = [entry.raw for entry in result.transcript.entries]
     try:
         raw = b"".join(lines) if file == STANDARD else storage.read(file).raw
-        is_same = packing.lines_of(raw) == list(io.BytesIO(b"".join(lines)))
+        is_same = compression.lines_of(raw) == list(io.BytesIO(b"".join(lines)))
     except storage.ChangedError:
         is_same = False
     if not is_same:
@@ -121,8 +121,8 @@ def original(folder: str, name: str, raw: bytes) -> bytes:
 
 def _by_hash(raw: bytes) -> dict[str, bytes]:
     """Give the bytes of a file by their hash, and what they hold if they are packed by its."""
-    is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-    every = (raw, b"".join(packing.lines_of(raw))) if is_packed else (raw,)
+    is_packed = compression.is_packed(raw[: compression.MAGIC_LENGTH])
+    every = (raw, b"".join(compression.lines_of(raw))) if is_packed else (raw,)
     return {hashlib.sha256(data).hexdigest(): data for data in every}
 
 
@@ -180,7 +180,7 @@ def _ends_with(output: str | None, tail: str) -> bool:
 def _recorded(raw: bytes) -> list[str]:
     """Give the hashes that compaction records in a file state as their input, newest first."""
     found: list[str] = []
-    for line in packing.lines_of(raw):
+    for line in compression.lines_of(raw):
         if b'"input_sha256"' not in line:
             continue
         try:

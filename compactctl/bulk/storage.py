@@ -19,6 +19,7 @@ import msgspec
 from compactctl.bulk import targets
 from compactctl.errors import InputError
 from compactctl.files.atomic import stamp, write_file
+from compactctl.files.beneath import NotOpenedError, Why, open_beneath
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -76,22 +77,20 @@ def read(path: str, root: str | None = None) -> Source:
 def _open(path: str, root: str | None) -> BinaryIO:
     if root is None:
         return os.fdopen(os.open(path, _FLAGS), "rb")
-    from compactctl.durable.reasons import RefusedError  # noqa: PLC0415 (the same)
-    from compactctl.files.beneath import open_beneath  # noqa: PLC0415 (only for folders)
-
     try:
-        return open_beneath(root, os.path.relpath(path, root).split(os.sep), "transcript")
-    except RefusedError as error:
-        if error.reason == "ownership_boundary":
+        return open_beneath(root, os.path.relpath(path, root).split(os.sep))
+    except NotOpenedError as error:
+        if error.why == "link":
             raise LinkError from None
-        raise InputError(_SAID.get(error.reason, "cannot be read")) from None
+        raise InputError(_SAID[error.why]) from None
 
 
-_SAID = {
-    "transcript_missing": "cannot be read: No such file or directory",
-    "source_disappeared": "cannot be read: it vanished in this moment",
-    "transcript_not_a_file": "is no regular file",
-    "filesystem_denied": "cannot be read: Permission denied",
+_SAID: dict[Why, str] = {
+    "missing": "cannot be read: No such file or directory",
+    "vanished": "cannot be read: it vanished in this moment",
+    "not_a_file": "is no regular file",
+    "denied": "cannot be read: Permission denied",
+    "unreadable": "cannot be read",
 }
 
 

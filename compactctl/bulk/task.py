@@ -18,7 +18,7 @@ from compactctl.bulk import archive, limits, storage
 from compactctl.bulk.job import Job, Outcome
 from compactctl.bulk.manifest import Line
 from compactctl.errors import CompactctlError, InputError, UsageError, internal
-from compactctl.files import packing
+from compactctl.files import compression
 from compactctl.files.atomic import back_up
 from compactctl.tokens import count_view, load_counter
 from compactctl.tokens.ranks import TokenizerUnavailableError
@@ -122,7 +122,7 @@ def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
 
 def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, Any]) -> None:
     start = time.monotonic()
-    lines = packing.lines_of(source.raw)
+    lines = compression.lines_of(source.raw)
     try:
         found = loading.load(lines, job.source, recipe.format)
     except InputError as error:
@@ -154,7 +154,7 @@ def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
     if written is None:
         return raw
     data = b"".join(written.chunks)
-    return raw if data == packing.plain(raw, lines) else packing.pack_like(raw, data)
+    return raw if data == compression.plain(raw, lines) else compression.pack_like(raw, data)
 
 
 def _publish(

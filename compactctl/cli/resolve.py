@@ -23,12 +23,9 @@ from compactctl.cli.options import (
 )
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
+from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
-from compactctl.durable.resolver import (
-    SourcePointerResolver,
-    load_policy,
-    resolve_durable_sources,
-)
+from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
 from compactctl.errors import UsageError
 from compactctl.files import output as files
 from compactctl.jsonl import exact

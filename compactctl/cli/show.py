@@ -8,7 +8,8 @@ import typer
 
 from compactctl.cli.options import ArtifactRootOption, OutputOption, PolicyOption, TranscriptsOption
 from compactctl.console import say
-from compactctl.durable.resolver import SourcePointerResolver, load_policy
+from compactctl.durable.policy import load_policy
+from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.files import output as files
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
 from compactctl.files.atomic import back_up, stamp, write_file
+from compactctl.files.compression import MAGIC_LENGTH, is_packed, pack
 from compactctl.files.reading import STANDARD, opened, read_lines
-from compactctl.files.unpack import MAGIC_LENGTH, is_packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,9 +66,7 @@ def _packed(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
     """Pack what goes to a file whose name says that it is packed."""
     if not name.endswith((".gz", ".zst")):
         return chunks
-    from compactctl.files import pack  # noqa: PLC0415 (few outputs are packed)
-
-    return [pack.pack(b"".join(chunks), "gzip" if name.endswith(".gz") else "Zstandard")]
+    return [pack(b"".join(chunks), "gzip" if name.endswith(".gz") else "Zstandard")]
 
 
 def is_terminal() -> bool:
