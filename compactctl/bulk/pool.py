@@ -24,8 +24,8 @@ from compactctl.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
+    from compactctl.bulk.task import Job, Outcome
 
 PRELOAD = "COMPACTCTL_BULK_PRELOAD"
 """Tells ``preload``, in the process that workers are forked from, which tokenizer they need, and
@@ -70,7 +70,7 @@ class Pool:
         self._context.set_forkserver_preload(["compactctl.bulk.preload"])
 
     def width(self) -> int:
-        """Give the number of tasks that can run at a time."""
+        """Return the number of tasks that can run at a time."""
         return self._workers
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Outcome]]:
@@ -113,7 +113,7 @@ class Pool:
                 _kill(busy.worker)
 
     def release(self, future: Future[list[Outcome]]) -> str | None:
-        """Take the worker back; say why the file is to blame if the worker had to be ended."""
+        """Take the worker back; return why the file is to blame if the worker had to be ended."""
         busy = self._busy.pop(future)
         if isinstance(future.exception(), BrokenProcessPool):
             busy.worker.executor.shutdown(wait=False)
@@ -132,7 +132,7 @@ class Pool:
             worker.executor.shutdown(wait=True, cancel_futures=True)
 
     def describe(self, error: BaseException) -> str:
-        """Say why a task that ran alone came to nothing."""
+        """Return why a task that ran alone came to nothing."""
         if isinstance(error, BrokenProcessPool):
             return "its worker died twice (out of memory? see --max-memory), the second time alone"
         return f"its worker failed: {type(error).__name__}"

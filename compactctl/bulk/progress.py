@@ -10,7 +10,7 @@ from compactctl.console import say
 from compactctl.text import escape_terminal
 
 if TYPE_CHECKING:
-    from compactctl.bulk.job import Outcome
+    from compactctl.bulk.task import Outcome
 
 _STATUSES = ("done", "unchanged", "skipped", "failed")
 _AGAIN = "done before"
@@ -77,11 +77,11 @@ class Progress:
             self._bar = None
 
     def failed(self) -> int:
-        """Give the number of files that failed."""
+        """Return the number of files that failed."""
         return self.rows["failed"].files
 
     def finished(self) -> int:
-        """Give the number of files that have come to an end."""
+        """Return the number of files that have come to an end."""
         return self._seen
 
     def table(self, tokenizer: str) -> None:

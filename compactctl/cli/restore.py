@@ -34,12 +34,12 @@ def restore(
             raise UsageError("--in-place needs a file, not a pointer; write with -o")
         _write_artifact(file, archive_folder, output, quiet=quiet)
         return
-    from compactctl.bulk import archive  # noqa: PLC0415 (help and other commands do without)
+    from compactctl.bulk.archive import Archive  # noqa: PLC0415 (help and other commands do without)
 
     if not in_place:
         files.target(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
-    original = archive.original(archive_folder, file, raw)
+    original = Archive(archive_folder).original(file, raw)
     done = files.write([original], output, file, in_place=in_place, original=[raw], exact=True)
     _report(original, done=done, quiet=quiet)
 
@@ -69,12 +69,12 @@ def _report(content: bytes, *, done: bool, quiet: bool) -> None:
 def _read(file: str) -> bytes:
     if file == files.STANDARD:
         return b"".join(files.read_lines(file))
-    from compactctl.bulk import storage  # noqa: PLC0415 (help and other commands do without)
+    from compactctl.bulk.storage import ChangedError, storage_of  # noqa: PLC0415 (the same)
 
     try:
-        return storage.read(file).raw
+        return storage_of(file).read(file).raw
     except InputError as error:
         error.file = file
         raise
-    except storage.ChangedError:
+    except ChangedError:
         raise InputError("something is writing to it; try again", file=file) from None

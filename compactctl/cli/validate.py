@@ -151,14 +151,14 @@ def _all(given: Sequence[str], options: _Options) -> int:
 
 def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """Give each file with what keeps it from being read, if anything does; folders are walked."""
-    from compactctl.bulk import discover  # noqa: PLC0415 (only folders need it)
+    from compactctl.files.folders import find_transcripts  # noqa: PLC0415 (only folders need it)
 
     for name in given:
         if not _is_folder(name):
             yield name, None
             continue
         empty = True
-        for found in discover.find(name, lambda _: False):
+        for found in find_transcripts(name):
             empty = False
             yield found.source, found.fault or _no_file(found.source)
         if empty:
