@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from compactctl import formats as known
-from compactctl.files import output as files
+from compactctl.files.output import write_standard
 from compactctl.jsonl import exact
 
 
@@ -23,10 +23,10 @@ def formats(
     """
     rows = [(name, known.load(name)) for name in known.names()]
     if json:
-        files.write_standard(
+        write_standard(
             exact.dump({"name": name, "profile": m.PROFILE, "description": m.DESCRIPTION}) + b"\n"
             for name, m in rows
         )
         return
     lines = [f"{name:<12} {module.PROFILE:<17} {module.DESCRIPTION}" for name, module in rows]
-    files.write_standard([("\n".join(lines) + "\n").encode()])
+    write_standard([("\n".join(lines) + "\n").encode()])

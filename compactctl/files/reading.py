@@ -45,7 +45,7 @@ def read_lines(path: str) -> list[bytes]:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
+def open_lines(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
     """Give the lines of a FILE argument, and what makes entries of them.
 
     Without ``hold`` those of a plain file are only read while the file is open. Raises as

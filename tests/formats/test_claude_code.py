@@ -10,7 +10,7 @@ import pytest
 from builders import COUNTER, TIGHT, call, load, result, text, thinking
 
 from compactctl import formats, pipeline
-from compactctl.files import output as files
+from compactctl.files.reading import read_lines
 from compactctl.formats import claude_code
 from compactctl.model import Block, Message, result_text
 from compactctl.transcript import loading as transcript
@@ -605,7 +605,7 @@ def sessions():
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.stem[-40:])
 def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
-    session = transcript.load(files.read_lines(str(path)), path.name)
+    session = transcript.load(read_lines(str(path)), path.name)
     records = []
     for at, entry in enumerate(session.entries):
         try:
