@@ -38,7 +38,7 @@ class LostError(CompactctlError):
     exit_code = 6
 
     def __init__(self) -> None:
-        """Say what to do."""
+        """Tell the user how to go on."""
         super().__init__("the Dask scheduler is gone; run the same command with --resume")
 
 
@@ -132,7 +132,7 @@ class Cluster:
         """Do nothing: the task itself keeps the time."""
 
     def release(self, future: Future[list[Outcome]]) -> str | None:  # noqa: ARG002 (see Pool)
-        """Do nothing: Dask looks after its workers."""
+        """Do nothing: Dask looks after its workers itself."""
         return None
 
     def close(self, *, now: bool = False) -> None:

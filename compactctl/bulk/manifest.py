@@ -111,7 +111,7 @@ class LocalManifest:
             ) from None
 
     def close(self) -> None:
-        """Let go of it, safe on the disk."""
+        """Sync it to the disk and close it."""
         try:
             os.fsync(self._handle)
         finally:
@@ -119,7 +119,7 @@ class LocalManifest:
 
 
 class RemoteManifest:
-    """Keeps a manifest where nothing can be appended: put as a whole, now and then.
+    """A manifest where nothing can be appended: put as a whole, now and then.
 
     What a kill loses is repeated by the next run, to the same bytes.
     """
@@ -128,14 +128,14 @@ class RemoteManifest:
     """Seconds between two puts, and a put takes at most a tenth of the time."""
 
     def __init__(self, out: str) -> None:
-        """Take over the lines that are there."""
+        """Read the lines that are there."""
         self._path = targets.join(out, MANIFEST)
         self._data = bytearray(RemoteStorage().read_optional(self._path) or b"")
         self._next = time.monotonic() + self._OFTEN
         self._new = False
 
     def append(self, line: ManifestLine) -> None:
-        """Take in a line."""
+        """Add a line, to be put with others."""
         self._data += encode(line)
         self._new = True
         if time.monotonic() >= self._next:

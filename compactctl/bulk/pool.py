@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from compactctl.bulk.task import Job, Outcome
 
 PRELOAD = "COMPACTCTL_BULK_PRELOAD"
-"""Tells ``preload``, in the process that workers are forked from, which tokenizer they need, and
-how many bytes there are for each of them."""
+"""Tells ``preload`` which tokenizer the workers need and how many bytes there are for each."""
 
 _START = 2.0
-"""Seconds in which a worker that is to be ended must have come to say its number."""
+"""Seconds to wait for the pid of a worker that is to be killed."""
 
 _GRACE = 3.0
-"""Seconds that a worker has to end an overdue file itself; then it is ended."""
+"""Seconds that a worker gets to give up an overdue file itself before it is killed."""
 
 
 class _Worker(msgspec.Struct, frozen=True):
@@ -50,7 +49,7 @@ class _Busy(msgspec.Struct):
 
 
 class Pool:
-    """Workers that are started when there is something to do and kept for the next task."""
+    """Workers, started when there is something to do and reused for the next task."""
 
     def __init__(self, recipe: Recipe, workers: int, memory: int, size: int = 0) -> None:
         """Start nothing yet.
@@ -105,7 +104,7 @@ class Pool:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def end_overdue(self) -> None:
-        """End the workers that should have given up their file themselves and have not."""
+        """Kill the workers that should have given up their file themselves and have not."""
         now = time.monotonic()
         for busy in self._busy.values():
             if now > busy.until and not busy.is_overdue:
@@ -124,7 +123,7 @@ class Pool:
         return None
 
     def close(self, *, now: bool = False) -> None:
-        """End all workers, when they have finished or at once."""
+        """End all workers, at once or when they have finished."""
         workers = [*self._idle, *(busy.worker for busy in self._busy.values())]
         for worker in workers if now else ():
             _kill(worker)

@@ -31,7 +31,7 @@ class Row:
 
 
 class Progress:
-    """Takes in outcomes and keeps nothing but sums."""
+    """Shows outcomes as they come, and sums them up."""
 
     def __init__(self, files: int, size: int, *, quiet: bool, verbose: bool) -> None:
         """Show a bar if there is a terminal to show it on."""
@@ -70,7 +70,7 @@ class Progress:
             self._bar.write(shown, file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away, once it has shown how all ended: it skips what comes too fast."""
+        """Remove the bar, after a last refresh: it skips what comes too fast."""
         if self._bar is not None:
             self._bar.refresh()
             self._bar.close()

@@ -35,7 +35,7 @@ class Stop:
     signal = 0
 
     def __call__(self, number: int, _frame: object) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         self.asked += 1
         self.signal = number
         if self.asked == 1:
@@ -49,7 +49,7 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Let SIGINT and SIGTERM ask for the end instead of making it."""
+    """Make SIGINT and SIGTERM a request to stop."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # a caller's thread; signals are none of our business

@@ -151,7 +151,7 @@ def weave(
 
 
 def _without(record: bytes, line: bytes) -> bytes:
-    """Take a record out of its line; b"" when the line held nothing else."""
+    """Remove a record from its line; return b"" if the line held nothing else."""
     rest = line.replace(record, b"", 1)
     return b"" if exact.is_blank(rest) else rest
 

@@ -64,7 +64,7 @@ def is_terminal() -> bool:
 
 
 def output_path(output: str | None, source: str, *, in_place: bool) -> Path | None:
-    """Give the file to write to, None for standard output; ask before any work is done.
+    """Return the file to write to, None for standard output; call it before any work is done.
 
     Raises:
         UsageError: the output is the input, a symbolic link or a folder, or cannot be replaced.

@@ -46,7 +46,7 @@ def read_lines(path: str) -> list[bytes]:
 
 @contextlib.contextmanager
 def open_lines(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
-    """Give the lines of a FILE argument, and what makes entries of them.
+    """Open a FILE argument: its lines, and the function that makes entries of them.
 
     Without ``hold`` those of a plain file are only read while the file is open. Raises as
     ``read_lines``, at the end too.
@@ -70,7 +70,7 @@ def open_lines(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], Make
 
 @contextlib.contextmanager
 def _blaming(path: str) -> Iterator[None]:
-    """Say in an error which file it is about."""
+    """Add the name of the file to an error."""
     try:
         yield
     except InputError as error:
@@ -95,7 +95,7 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
 
 
 def _is_device(found: os.stat_result) -> bool:
-    """Tell what may never end; a pipe is fine, <(command) is one, and /dev/null is empty."""
+    """Return whether it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev != os.stat(os.devnull).st_rdev  # noqa: PTH116 (no need of pathlib)
     return stat.S_ISBLK(found.st_mode)
@@ -114,13 +114,13 @@ def _changed() -> InputError:
 
 
 def _state(file: BinaryIO) -> tuple[int, ...] | None:
-    """Give what changes when something writes to a file; a pipe has no such state."""
+    """Return what changes when something writes to a file; None for a pipe."""
     now = os.fstat(file.fileno())
     return stamp(now) if stat.S_ISREG(now.st_mode) else None
 
 
 def _head(file: BinaryIO) -> bytes:
-    """Give the first bytes of a plain file, and stay in front of them."""
+    """Return the first bytes of a plain file without moving on in it."""
     head = file.read(MAGIC_LENGTH)
     file.seek(0)
     return head
