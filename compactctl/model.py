@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from compactctl.jsonl.exact import DECODE_ERRORS
+from compactctl.jsonl import DECODE_ERRORS
 
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["text", "thinking", "call", "result", "image", "other"]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from compactctl.formats.values import string
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT, tells_failure
 from compactctl.tokens.images import image_from_data_uri
@@ -128,7 +128,7 @@ def load(text: str) -> dict[str, Any]:
     """Parse a JSON object; {} when the text is none."""
     try:
         value = msgspec.json.decode(text)
-    except exact.DECODE_ERRORS:
+    except DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 import orjson
 
+from compactctl.jsonl import DECODE_ERRORS
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SKIP = b" \t\r\n\x00"
 BOM = b"\xef\xbb\xbf"
-
-DECODE_ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeError)
-"""What msgspec raises for a text that is not JSON, not of the type, too deep, or not UTF-8."""
 
 
 class NotJsonError(ValueError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 import orjson
 
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lenient import loosen
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def read(
         if raw.isascii() or _is_utf8(raw):
             try:
                 record = decode(raw)
-            except exact.DECODE_ERRORS:
+            except DECODE_ERRORS:
                 pass
             else:
                 add(make_entry(raw, number))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lines import Fault
 from compactctl.transcript.parents import NOWHERE, Chains
 from compactctl.transcript.tags import Tags
@@ -156,7 +156,7 @@ def _is(
 ) -> bool:
     try:
         return is_prompt(decode(transcript.entries[index].raw))
-    except exact.DECODE_ERRORS:
+    except DECODE_ERRORS:
         return False
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.jsonl.exact import DECODE_ERRORS
+from compactctl.jsonl import DECODE_ERRORS
 from compactctl.rules.rule import ANTHROPIC, EVERY, GATEWAY, Breach, Rule
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.jsonl.exact import DECODE_ERRORS
+from compactctl.jsonl import DECODE_ERRORS
 from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
 
 if TYPE_CHECKING:

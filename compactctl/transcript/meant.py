@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.jsonl.exact import DECODE_ERRORS
+from compactctl.jsonl import DECODE_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
