@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
-from compactctl.files import output as files
+from compactctl.files.output import is_terminal
 from compactctl.pipeline import Keep
 from compactctl.transcript import loading
 
@@ -25,7 +25,7 @@ def options_of(
 
 def keep_of(found: loading.Transcript, given: Mapping[str, Any]) -> Keep:
     """Give the places that the command line named for what is taken out."""
-    dry = given["output"] is None and not given["in_place"] and files.is_terminal()
+    dry = given["output"] is None and not given["in_place"] and is_terminal()
     artifacts, archive = given.get("artifacts"), given.get("archive")
     if not (artifacts or archive):
         return Keep()

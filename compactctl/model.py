@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from compactctl.jsonl import DECODE_ERRORS
+
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["text", "thinking", "call", "result", "image", "other"]
 
@@ -78,7 +80,7 @@ def arguments(block: Block) -> dict[str, Any]:
     """Parse a call's arguments; {} when they are not a JSON object."""
     try:
         value = msgspec.json.decode(block.text)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -9,7 +9,7 @@ from builders import COUNTER, changed, rewrite, said, write
 
 from compactctl import layers, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError
-from compactctl.files.output import read_lines
+from compactctl.files.reading import read_lines
 from compactctl.rules.check import breaks_pairs, problems
 from compactctl.transcript import loading
 

@@ -326,3 +326,9 @@ def test_a_damaged_line_leaves_nothing_behind_for_the_collector():
         assert gc.collect() < 50
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n", b""])
+@pytest.mark.parametrize("text", [b"", b"{}", b"a\rb", b"{}\r{}"])
+def test_a_line_is_a_text_and_its_end(text, end):
+    assert lines.line_end(text + end) == end

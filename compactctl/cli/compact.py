@@ -13,7 +13,7 @@ from compactctl.cli.common import Clock, check_outputs, read
 from compactctl.cli.options import COMMON, ArtifactsOption, layer_options, with_options
 from compactctl.cli.running import finish
 from compactctl.errors import UsageError
-from compactctl.files import output as files
+from compactctl.files.output import is_terminal
 from compactctl.files.reading import STANDARD
 from compactctl.limits import (
     HARD_LIMIT,
@@ -150,7 +150,7 @@ def _one(file: str, given: dict[str, Any]) -> None:
     slimmed = slim(result) if given["slim"] else None
     total = _total(result, counter, given)
     result = slimmed.result if slimmed else result
-    is_written = given["output"] is not None or given["in_place"] or not files.is_terminal()
+    is_written = given["output"] is not None or given["in_place"] or not is_terminal()
     if given["archive"] and is_written:
         bulk.keep_original(given["archive"], file, result)
     finish("compact", result, counter, clock, given, total=total)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from compactctl import formats as known
-from compactctl.files import output as files
+from compactctl.files.output import write_standard
 from compactctl.jsonl import exact
 
 
@@ -23,10 +23,10 @@ def formats(
     """
     rows = [known.load(name) for name in known.names()]
     if json:
-        files.write_standard(
+        write_standard(
             exact.dump({"name": f.name, "profile": f.profile, "description": f.description}) + b"\n"
             for f in rows
         )
         return
     lines = [f"{form.name:<12} {form.profile:<17} {form.description}" for form in rows]
-    files.write_standard([("\n".join(lines) + "\n").encode()])
+    write_standard([("\n".join(lines) + "\n").encode()])

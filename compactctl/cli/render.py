@@ -10,7 +10,8 @@ from compactctl.cli.options import FileArgument, OutputOption, QuietOption, Repo
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
-from compactctl.files import output as files
+from compactctl.files.output import write_output
+from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ def _render(file: str, given: Mapping[str, Any]) -> None:
         entry = report.plain("render", file, counts, warnings=warnings, seconds=clock.seconds())
         report.append(given["report"], entry)
     chunks = [text.encode() + b"\n"] if text else []
-    files.write(chunks, given["output"] or files.STANDARD, file, in_place=False)
+    write_output(chunks, given["output"] or STANDARD, file, in_place=False)
     if not given["quiet"]:
         for warning in warnings:
             report.say(f"render: {warning}")

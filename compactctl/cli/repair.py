@@ -20,7 +20,8 @@ from compactctl.cli.options import (
 )
 from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
-from compactctl.files import output as files
+from compactctl.files.output import write_output
+from compactctl.files.reading import read_lines
 from compactctl.repair.engine import Mend, Mended, mend
 from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
@@ -55,7 +56,7 @@ def repair(
     clock = Clock()
     given = {"output": output, "in_place": in_place, "report": report}
     check_outputs(file, given)
-    lines = files.read_lines(file)
+    lines = read_lines(file)
     mended = mend(lines, file, format, thinking)
     if not quiet:
         for done in mended.mends:
@@ -64,7 +65,7 @@ def repair(
         raise _unmendable(mended.left[0])
     if report:
         reports.append(report, _record(mended, tokenizer, clock.seconds()))
-    written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
+    written = dry_run or write_output(mended.lines, output, file, in_place=in_place, original=lines)
     if not quiet:
         said = plural(len(mended.mends), "mend") if mended.mends else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")

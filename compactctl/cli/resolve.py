@@ -23,14 +23,12 @@ from compactctl.cli.options import (
 )
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
+from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
-from compactctl.durable.resolver import (
-    SourcePointerResolver,
-    load_policy,
-    resolve_durable_sources,
-)
+from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
 from compactctl.errors import UsageError
-from compactctl.files import output as files
+from compactctl.files.output import write_output
+from compactctl.files.reading import STANDARD, read_lines
 from compactctl.jsonl import exact
 from compactctl.text import plural
 
@@ -80,11 +78,11 @@ def _resolve(
     check_outputs(file, given)
     if given["json"] and given["in_place"]:
         raise UsageError("--json prints resolutions only; leave out --in-place")
-    if file == state == files.STANDARD:
+    if file == state == STANDARD:
         raise UsageError("FILE and --state cannot both be standard input")
     lines = read_objects(file)
     here = stream.read(lines, file)
-    there = [] if state is None else stream.read(files.read_lines(state), state, strict=True)
+    there = [] if state is None else stream.read(read_lines(state), state, strict=True)
     stream.state_of(there)  # a state file has to hold by itself
     added = stream.merge(here, there)
     found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
@@ -126,8 +124,8 @@ def _write(
 ) -> bool:
     if given["json"]:
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
-        return files.write(chunks, given["output"] or files.STANDARD, file, in_place=False)
-    return files.write(
+        return write_output(chunks, given["output"] or STANDARD, file, in_place=False)
+    return write_output(
         woven.lines, given["output"], file, in_place=given["in_place"], original=lines
     )
 

@@ -9,7 +9,8 @@ import typer
 from compactctl.cli.options import InPlaceOption, OutputOption, QuietOption
 from compactctl.console import DRY_RUN, say
 from compactctl.errors import InputError, InvalidTranscriptError, UsageError
-from compactctl.files import output as files
+from compactctl.files.output import output_path, write_output
+from compactctl.files.reading import STANDARD, read_lines
 
 _POINTER = "artifact:"
 EXAMPLE = "compactctl restore small/session.jsonl --archive originals -o session.jsonl"
@@ -34,13 +35,13 @@ def restore(
             raise UsageError("--in-place needs a file, not a pointer; write with -o")
         _write_artifact(file, archive_folder, output, quiet=quiet)
         return
-    from compactctl.bulk import archive  # noqa: PLC0415 (help and other commands do without)
+    from compactctl.bulk.archive import Archive  # noqa: PLC0415 (help and other commands do without)
 
     if not in_place:
-        files.target(output, file, in_place=False)  # refused before any work is done
+        output_path(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
-    original = archive.original(archive_folder, file, raw)
-    done = files.write([original], output, file, in_place=in_place, original=[raw], exact=True)
+    original = Archive(archive_folder).original(file, raw)
+    done = write_output([original], output, file, in_place=in_place, original=[raw], exact=True)
     _report(original, done=done, quiet=quiet)
 
 
@@ -51,11 +52,11 @@ def _write_artifact(pointer: str, folder: str, output: str | None, *, quiet: boo
     """Write the whole transcript that a placeholder of ``prune --archive`` points to."""
     from compactctl.durable.resolver import SourcePointerResolver  # noqa: PLC0415 (only here)
 
-    files.target(output, "", in_place=False)
+    output_path(output, "", in_place=False)
     found, content = SourcePointerResolver(artifact_root=folder).read(pointer)
     if content is None:
         raise InvalidTranscriptError(f"the artifact is {found.status} ({found.reason})")
-    done = files.write([content], output, "", in_place=False, exact=True)
+    done = write_output([content], output, "", in_place=False, exact=True)
     _report(content, done=done, quiet=quiet)
 
 
@@ -67,14 +68,14 @@ def _report(content: bytes, *, done: bool, quiet: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    if file == files.STANDARD:
-        return b"".join(files.read_lines(file))
-    from compactctl.bulk import storage  # noqa: PLC0415 (help and other commands do without)
+    if file == STANDARD:
+        return b"".join(read_lines(file))
+    from compactctl.bulk.storage import ChangedError, storage_of  # noqa: PLC0415 (the same)
 
     try:
-        return storage.read(file).raw
+        return storage_of(file).read(file).raw
     except InputError as error:
         error.file = file
         raise
-    except storage.ChangedError:
+    except ChangedError:
         raise InputError("something is writing to it; try again", file=file) from None

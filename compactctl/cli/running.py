@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from compactctl import pipeline, report
 from compactctl.cli.common import Clock, check_outputs, read
 from compactctl.console import DRY_RUN
-from compactctl.files import output as files
+from compactctl.files.output import write_output
 from compactctl.given import keep_of, options_of
 from compactctl.tokens import Counter, counter_for_one
 
@@ -48,7 +48,7 @@ def finish(
     if given["report"]:
         entry = report.record(stage, result, written, counter.name, clock.seconds(), total=total)
         report.append(given["report"], entry)
-    done = files.write(
+    done = write_output(
         written.chunks,
         given["output"],
         result.transcript.name,

@@ -8,8 +8,9 @@ import typer
 
 from compactctl.cli.options import ArtifactRootOption, OutputOption, PolicyOption, TranscriptsOption
 from compactctl.console import say
-from compactctl.durable.resolver import SourcePointerResolver, load_policy
-from compactctl.files import output as files
+from compactctl.durable.policy import load_policy
+from compactctl.durable.resolver import SourcePointerResolver
+from compactctl.files.output import is_terminal, output_path, write_output, write_standard
 
 
 def show(
@@ -31,7 +32,7 @@ def show(
         compactctl show transcript:shop-0217:4 --transcripts sessions
 
     """
-    files.target(output, "", in_place=False)
+    output_path(output, "", in_place=False)
     resolver = SourcePointerResolver(
         transcripts, artifacts, load_policy(policy) if policy else None
     )
@@ -41,11 +42,11 @@ def show(
         say(f"compactctl: {said} is {found.status} ({found.reason})")
         raise typer.Exit(1)
     if output is None:  # a terminal, too: it was asked for
-        files.write_standard([content, b"" if content.endswith(b"\n") else _end()])
+        write_standard([content, b"" if content.endswith(b"\n") else _end()])
     else:
-        files.write([content], output, "", in_place=False, exact=True)
+        write_output([content], output, "", in_place=False, exact=True)
 
 
 def _end() -> bytes:
     """End the last line for a terminal; elsewhere the bytes are what they are."""
-    return b"\n" if files.is_terminal() else b""
+    return b"\n" if is_terminal() else b""

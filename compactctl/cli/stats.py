@@ -9,7 +9,7 @@ import typer
 
 from compactctl.cli.common import read
 from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
-from compactctl.files import output as files
+from compactctl.files.output import write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.text import escape_terminal
@@ -34,10 +34,10 @@ def stats(
     found = measure(read(file, format), counter, max(top, LARGEST))
     counter.save()
     if json:
-        files.write_standard([msgspec.json.encode(found) + b"\n"])
+        write_standard([msgspec.json.encode(found) + b"\n"])
         return
     lines = [escape_terminal(line) for line in _lines(found, tokenizer, top)]
-    files.write_standard([("\n".join(lines) + "\n").encode()])
+    write_standard([("\n".join(lines) + "\n").encode()])
 
 
 def _lines(found: Stats, tokenizer: str, top: int) -> list[str]:

@@ -23,7 +23,8 @@ from compactctl.cli.options import (
 )
 from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
-from compactctl.files import output as files
+from compactctl.files.output import write_output, write_standard
+from compactctl.files.reading import STANDARD, open_lines
 from compactctl.jsonl import exact
 from compactctl.rules import findings
 from compactctl.rules.rule import PROFILES
@@ -98,7 +99,7 @@ def validate(
     """
     if profile is not None and profile not in PROFILES:
         raise UsageError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
-    given = file or [files.STANDARD]
+    given = file or [STANDARD]
     many = len(given) > 1 or _is_folder(given[0])
     only_check = check or json or rules or many
     if output is not None and only_check:
@@ -106,7 +107,7 @@ def validate(
     if rules:
         from compactctl.rules import table  # noqa: PLC0415 (all else does without)
 
-        files.write_standard(table.as_json() if json else [table.as_text().encode()])
+        write_standard(table.as_json() if json else [table.as_text().encode()])
         return
     options = _Options(
         profile=profile,
@@ -151,14 +152,14 @@ def _all(given: Sequence[str], options: _Options) -> int:
 
 def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """Give each file with what keeps it from being read, if anything does; folders are walked."""
-    from compactctl.bulk import discover  # noqa: PLC0415 (only folders need it)
+    from compactctl.files.folders import find_transcripts  # noqa: PLC0415 (only folders need it)
 
     for name in given:
         if not _is_folder(name):
             yield name, None
             continue
         empty = True
-        for found in discover.find(name, lambda _: False):
+        for found in find_transcripts(name):
             empty = False
             yield found.source, found.fault or _no_file(found.source)
         if empty:
@@ -182,7 +183,7 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
     """Validate one file; give its exit code and count its findings by severity."""
     clock = Clock()
     check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
-    with files.opened(name, hold=not options.only_check) as (lines, make_entry):
+    with open_lines(name, hold=not options.only_check) as (lines, make_entry):
         found = loading.load(lines, name, options.format, make_entry)
         profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
@@ -193,11 +194,11 @@ def _one(name: str, options: _Options, seen: Counter[str]) -> int:
     if options.report:
         _append(found, every, options, clock)
     written = (
-        options.only_check or failed or files.write(lines, options.output, name, in_place=False)
+        options.only_check or failed or write_output(lines, options.output, name, in_place=False)
     )
     if options.json:
         try:
-            files.write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+            write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
         except BrokenPipeError:  # who reads no further is told by the exit code all the same
             console.silence(sys.stdout)
     if not options.quiet:

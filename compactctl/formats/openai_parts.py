@@ -12,7 +12,7 @@ import msgspec
 
 from compactctl.formats.base import string
 from compactctl.images import read_data_uri
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT, tells_failure
 
@@ -127,7 +127,7 @@ def load(text: str) -> dict[str, Any]:
     """Parse a JSON object; return {} if the text is none."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 import orjson
 
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lenient import decode_leniently
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def read(
         if raw.isascii() or _is_utf8(raw):
             try:
                 record = decode(raw)
-            except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            except DECODE_ERRORS:
                 pass
             else:
                 add(make_entry(raw, number))
@@ -202,6 +202,13 @@ def _surrogate_path(value: Any, path: str = "$") -> str | None:
             if found:
                 return found
     return None
+
+
+def line_end(raw: bytes) -> bytes:
+    """Return the line end of ``raw``, b"" if it has none."""
+    if raw.endswith(b"\r\n"):
+        return b"\r\n"
+    return b"\n" if raw.endswith(b"\n") else b""
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

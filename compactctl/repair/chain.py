@@ -9,11 +9,11 @@ import msgspec
 
 from compactctl.formats.base import Link
 from compactctl.jsonl import exact
-from compactctl.jsonl.lines import Entry
+from compactctl.jsonl.lines import Entry, line_end
 from compactctl.layers.base import Action
 from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
-from compactctl.repair.lines import gone, line_end
+from compactctl.repair.lines import gone
 from compactctl.repair.walk import Walk
 from compactctl.rules import chain
 from compactctl.transcript.parents import Chains

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lines import Fault
 from compactctl.transcript.parents import NOWHERE, Chains
 from compactctl.transcript.tags import Tags
@@ -147,7 +147,7 @@ def _repeated(tags: Tags, kind: str | None) -> set[str]:
 def _is_prompt(transcript: Transcript, index: int, decode: Callable[[bytes], Any]) -> bool:
     try:
         return transcript.format.is_prompt(decode(transcript.entries[index].raw))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return False
 
 

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from struct import Struct, iter_unpack
 from typing import TYPE_CHECKING
 
+from compactctl.files.atomic import replace_file
 from compactctl.tokens.chunks import LONGEST
 from compactctl.tokens.engines import ENGINE_VARIABLE
 
@@ -112,15 +113,6 @@ def _read(path: str) -> bytes:
 
 
 def _write(path: str, body: bytes) -> None:
-    """Replace the file in one step; not synced, for a torn file is told by its checksum."""
+    """Replace the file; not synced, for a torn file is told by its checksum."""
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 (the same)
-    temporary = f"{path}.{os.urandom(4).hex()}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines((_MAGIC, _checksum(body), body))
-        os.replace(temporary, path)  # noqa: PTH105 (the same)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108 (the same)
-        raise
+    replace_file(path, (_MAGIC, _checksum(body), body), sync=False)

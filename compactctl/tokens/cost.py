@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.jsonl import DECODE_ERRORS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -116,6 +118,6 @@ def _plainly_spelled(text: str) -> str:
     """
     try:
         plain = msgspec.json.encode(msgspec.json.decode(text)).decode()
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return text
     return text if plain == text else plain  # the same object takes no more room

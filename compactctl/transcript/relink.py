@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.formats.base import Link
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.transcript.graph import Tree as _Tree
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _member(raw: bytes, key: str) -> Any:
     """Read one member of an entry."""
     try:
         return _reader(key)(raw).value
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+    except DECODE_ERRORS:  # an odd line
         return _parsed(raw).get(key)
 
 

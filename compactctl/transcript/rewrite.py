@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.errors import CompactctlError
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
 from compactctl.transcript import relink
 from compactctl.transcript.accounting import Written, account, emit
@@ -249,7 +249,7 @@ def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     if edited is not None:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+        except DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
             key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))

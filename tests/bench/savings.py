@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compactctl import layers, pipeline
 from compactctl.errors import CompactctlError
-from compactctl.files import output as files
+from compactctl.files.reading import read_lines
 from compactctl.rules import findings
 from compactctl.tokens import load_counter
 from compactctl.transcript import loading
@@ -24,7 +24,7 @@ CHAINS = {**{name: (name,) for name in layers.ORDER}, "chain": tuple(layers.ORDE
 def measure(path, counter, before, after, told):
     """Add one file to the sums; a chain's output has to be valid and final."""
     try:
-        found = loading.load(files.read_lines(str(path)), path.name)
+        found = loading.load(read_lines(str(path)), path.name)
         pipeline.refuse_broken(found)
     except CompactctlError:
         told["refused"] += 1

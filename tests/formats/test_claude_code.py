@@ -10,7 +10,7 @@ import pytest
 from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
 from compactctl import pipeline
-from compactctl.files import output as files
+from compactctl.files.reading import read_lines
 from compactctl.formats import detect
 from compactctl.formats.base import Link
 from compactctl.formats.claude_code.session import CLEARED
@@ -609,7 +609,7 @@ def sessions():
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.stem[-40:])
 def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
-    session = transcript.load(files.read_lines(str(path)), path.name)
+    session = transcript.load(read_lines(str(path)), path.name)
     records = []
     for at, entry in enumerate(session.entries):
         try:

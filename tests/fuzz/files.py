@@ -22,7 +22,7 @@ from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import CompactctlError
-from compactctl.files.output import read_lines
+from compactctl.files.reading import read_lines
 from compactctl.jsonl import exact
 from compactctl.repair.engine import mend
 from compactctl.rules import findings
