@@ -1,4 +1,4 @@
-"""Many files in one run: ``compact ARCHIVE… -o OUT`` (CONTRACT §7).
+"""Many files in one run: ``compact ARCHIVE… -o OUT``.
 
 ``plan`` turns what the command line names into jobs, ``task`` does one of them from end to end,
 ``pool`` and ``cluster`` run tasks somewhere, ``drive`` keeps them busy and takes in what they
@@ -44,7 +44,7 @@ def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = Fal
 
 
 def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
-    """Compact all that ``sources`` name into the folder ``out``; give the exit code.
+    """Compact all that ``sources`` name into the folder ``out``; return the exit code.
 
     Raises:
         UsageError: the command line cannot be carried out; nothing was started.

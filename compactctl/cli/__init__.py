@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _USAGE = 2
 _INPUT = 3
-_BUG = 70  # EX_SOFTWARE of sysexits.h: no code of the contract, since nobody can rely on it
+_BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130
 _TERMINATED = 143
 
@@ -47,7 +47,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; give the exit code (CONTRACT §5)."""
+    """Run one command line; return the exit code."""
     from compactctl import console
 
     console.occupy()

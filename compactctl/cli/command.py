@@ -42,10 +42,13 @@ class Command(msgspec.Struct, Generic[Options], frozen=True):
         app.command(name, help=f"{text}\n\nExample:\n\n\b\n    {self.example}")(self._function())
 
     def _function(self) -> Callable[..., int]:
-        def function(**given: Any) -> int:
-            return self.run(self._gather(self.options, given))
+        """Return what typer calls: it reads the options from the signature."""
+
+        def function(**values: Any) -> int:
+            return self.run(self._gather(self.options, values))
 
         parameters = list(self._parameters(self.options))
+        # How a function says that its signature is another; mypy knows no such member.
         function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return function
 
@@ -57,12 +60,9 @@ class Command(msgspec.Struct, Generic[Options], frozen=True):
             elif _is_group(field.type):
                 yield from self._parameters(field.type)
             elif field.name not in self.without:
-                is_required = field.default is msgspec.NODEFAULT
-                yield _parameter(
-                    field.name,
-                    field.type,
-                    inspect.Parameter.empty if is_required else field.default,
-                )
+                required = field.default is msgspec.NODEFAULT
+                default = inspect.Parameter.empty if required else field.default
+                yield _parameter(field.name, field.type, default)
 
     def _layer_parameters(self) -> Iterator[inspect.Parameter]:
         for layer in self.layers:
@@ -72,22 +72,22 @@ class Command(msgspec.Struct, Generic[Options], frozen=True):
                 names = [f"--{option.replace('_', '-')}"] if kind is bool else []
                 yield _parameter(option, Annotated[kind, typer.Option(*names, help=text)], default)
 
-    def _gather(self, group: type[Group], given: dict[str, Any]) -> Group:
-        """Return what typer was given as the struct ``group``."""
+    def _gather(self, group: type[Group], values: dict[str, Any]) -> Group:
+        """Return what typer made of the command line as the struct ``group``."""
         found: dict[str, Any] = {}
         for field in msgspec.structs.fields(group):
             if field.type == LayerOptions:
-                found[field.name] = self._layer_options(given)
+                found[field.name] = self._layer_options(values)
             elif _is_group(field.type):
-                found[field.name] = self._gather(field.type, given)
+                found[field.name] = self._gather(field.type, values)
             elif field.name not in self.without:
-                found[field.name] = given[field.name]
+                found[field.name] = values[field.name]
         return group(**found)
 
-    def _layer_options(self, given: dict[str, Any]) -> LayerOptions:
+    def _layer_options(self, values: dict[str, Any]) -> LayerOptions:
         return {
             layer: {
-                key: given[layers.option_name(key, layer, self.layers)]
+                key: values[layers.option_name(key, layer, self.layers)]
                 for key in layers.options(layer)
             }
             for layer in self.layers

@@ -130,7 +130,7 @@ def _all(names: Sequence[str], options: Options) -> int:
 
 
 def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Give each file with what keeps it from being read, if anything does; folders are walked."""
+    """Yield each file with what keeps it from being read, if anything does; folders are walked."""
     from compactctl.bulk import discover  # noqa: PLC0415 (only folders need it)
 
     for name in names:
@@ -146,7 +146,7 @@ def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def _no_file(name: str) -> str | None:
-    """Refuse what nobody named and may never end: opening a FIFO waits for who writes to it."""
+    """Return why a file found in a folder is skipped: opening a FIFO would block."""
     try:
         mode = os.stat(name).st_mode  # noqa: PTH116 (a name, no need of pathlib)
     except OSError:  # reading it will say why
