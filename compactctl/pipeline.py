@@ -16,7 +16,7 @@ from compactctl.model import MADE, Message
 from compactctl.rules.check import Problem, breaks_pairs, pair_problems
 from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
-from compactctl.transcript.loading import Transcript
+from compactctl.transcript.loading import Transcript, session
 from compactctl.transcript.rewrite import Written, account, rewrite, write
 from compactctl.view.edits import Edits, apply, first_change
 from compactctl.view.index import View
@@ -33,6 +33,21 @@ class Keep(msgspec.Struct, frozen=True):
 
     text: Callable[[str], str] | None = None
     whole: Callable[[bytes], str] | None = None
+
+
+def keep_in(
+    transcript: Transcript, artifacts: str | None, archive: str | None, *, dry: bool = False
+) -> Keep:
+    """Return stores in these folders; dry ones only say what the pointers would be."""
+    if not (artifacts or archive):
+        return Keep()
+    from compactctl.durable.artifacts import ArtifactStore  # noqa: PLC0415 (only with a store)
+
+    name = session(transcript)
+    return Keep(
+        ArtifactStore(artifacts, name, dry=dry).put if artifacts else None,
+        ArtifactStore(archive, name, dry=dry).put_bytes if archive else None,
+    )
 
 
 class Step(msgspec.Struct, frozen=True):

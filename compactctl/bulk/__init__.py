@@ -11,18 +11,18 @@ the outcomes, and ``driver`` puts them all together. Importing this imports none
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compactctl.bulk.targets import absolute, is_many, is_url
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from compactctl.bulk.settings import Settings, Work
+    from compactctl.bulk.settings import Settings
     from compactctl.pipeline import Result
 
-__all__ = ["absolute", "is_wanted", "keep_original", "run", "settings_from"]
+__all__ = ["absolute", "is_wanted", "keep_original", "run"]
 
 
 def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = False) -> bool:
@@ -41,16 +41,6 @@ def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = Fal
     if output is not None and (is_url(output) or output.endswith("/") or os.path.isdir(output)):
         return True
     return is_many(sources[0])
-
-
-def settings_from(work: Work, given: Mapping[str, Any]) -> Settings:
-    """Make the settings of a run out of what the command line gave.
-
-    ``work`` compacts one transcript; it must be a function that workers can import.
-    """
-    from compactctl.bulk.settings import from_options  # noqa: PLC0415 (only for bulk runs)
-
-    return from_options(work, given)
 
 
 def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from compactctl._version import __version__
-from compactctl.bulk import targets
 from compactctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from compactctl.pipeline import Result
     from compactctl.tokens import Counter
@@ -43,7 +42,12 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How the run goes about it."""
+    """How the run goes about it.
+
+    Raises:
+        UsageError: the settings contradict one another.
+
+    """
 
     recipe: Recipe
     jobs: int | None = None
@@ -54,6 +58,17 @@ class Settings(msgspec.Struct, frozen=True):
     max_memory: int | None = None
     quiet: bool = False
     verbose: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be carried out."""
+        if self.engine == "dask" and not self.scheduler:
+            raise UsageError(
+                "--engine dask needs the cluster's address: --scheduler tcp://HOST:PORT"
+            )
+        if self.scheduler and self.engine != "dask":
+            raise UsageError("--scheduler goes with --engine dask")
+        if 0 < (self.max_memory or 0) < _SMALLEST:
+            raise UsageError(f"--max-memory must be at least {_SMALLEST} (MB), or 0 for no bound")
 
     def workers(self) -> int:
         """Return the number of local workers."""
@@ -76,29 +91,3 @@ def _cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         return os.cpu_count() or 1
-
-
-def from_options(work: Work, given: Mapping[str, Any]) -> Settings:
-    """Make the settings out of what the command line gave.
-
-    Raises:
-        UsageError: the options contradict one another.
-
-    """
-    if given["engine"] == "dask" and not given["scheduler"]:
-        raise UsageError("--engine dask needs the cluster's address: --scheduler tcp://HOST:PORT")
-    if given["scheduler"] and given["engine"] != "dask":
-        raise UsageError("--scheduler goes with --engine dask")
-    if 0 < (given["max_memory"] or 0) < _SMALLEST:
-        raise UsageError(f"--max-memory must be at least {_SMALLEST} (MB), or 0 for no bound")
-    recipe = Recipe(
-        work=work,
-        tokenizer=given["tokenizer"],
-        format=given["format"],
-        archive=given["archive"] and targets.absolute(given["archive"]),
-        report=given["report"] and targets.absolute(given["report"]),
-        dry_run=given["dry_run"],
-        timeout=given["file_timeout"],
-    )
-    keys = ("jobs", "resume", "in_place", "engine", "scheduler", "max_memory", "quiet", "verbose")
-    return Settings(recipe, **{key: given[key] for key in keys})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _USAGE = 2
 _INPUT = 3
-_BUG = 70  # EX_SOFTWARE of sysexits.h: no code of the contract, since nobody can rely on it
+_BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130
 _TERMINATED = 143
 
@@ -47,7 +47,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; give the exit code (CONTRACT §5)."""
+    """Run one command line; return the exit code."""
     from compactctl import console
 
     console.occupy()
@@ -90,8 +90,6 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
     names = [name] if name in NAMES else NAMES
     command = typer.main.get_command(_app(names))
-    # ClickException: typer brings click along, newer releases as a copy of their own.
-    refused: type[Exception] = typer.BadParameter.__mro__[2]
     try:
         # Not command.main(), which ends the process with 1 when the reader of a pipe is gone.
         if name in NAMES:
@@ -99,27 +97,27 @@ def _dispatch(arguments: list[str]) -> int:
         else:
             context = command.make_context("compactctl", arguments)
         with context:
-            _invoke(command, context)
-    except typer.Exit as leave:
+            return _invoke(command, context)
+    except typer.Exit as leave:  # --help
         return leave.exit_code
-    except refused as error:
-        said = getattr(error, "format_message", error.__str__)().rstrip(".")
+    except typer.TyperException as error:
+        said = error.format_message().rstrip(".")
         known = f"{name} --help" if name in NAMES else "--help"
         return _complain(f"{said or 'no command'} (see `compactctl {known}`)", _USAGE)
-    return 0
 
 
-def _invoke(command: Any, context: Any) -> None:
+def _invoke(command: Any, context: Any) -> int:
     """Run a command; what the system refused it is no standard output that cannot be written."""
     from compactctl.errors import InputError
 
     try:
-        command.invoke(context)
+        code: int = command.invoke(context)
     except BrokenPipeError:
         raise
     except OSError as error:
         file = error.filename if isinstance(error.filename, str) else None
         raise InputError(error.strerror or type(error).__name__, file=file) from None
+    return code
 
 
 def _app(names: Sequence[str]) -> typer.Typer:
@@ -137,7 +135,7 @@ def _app(names: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names:
-        app.command(name)(registry.load(name))
+        registry.load(name).add_to(app, name)
     return app
 
 

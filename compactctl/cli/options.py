@@ -1,17 +1,13 @@
-"""Options that commands share, and how typer is told of them."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
+import msgspec
 import typer
 
-from compactctl import layers
 from compactctl.layers.thinking import Mode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 FileArgument = Annotated[
     str, typer.Argument(metavar="[FILE]", help="Transcript to read; - is standard input.")
@@ -75,51 +71,15 @@ PolicyOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
 
-COMMON: dict[str, tuple[Any, Any]] = {
-    "output": (OutputOption, None),
-    "in_place": (InPlaceOption, False),
-    "format": (FormatOption, None),
-    "tokenizer": (TokenizerOption, "o200k_base"),
-    "thinking": (ThinkingOption, "auto"),
-    "report": (ReportOption, None),
-    "quiet": (QuietOption, False),
-    "verbose": (VerboseOption, False),
-}
-"""Options of every stage that writes a transcript: name to (type, default)."""
 
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of every stage that runs layers."""
 
-def with_options(
-    function: Callable[..., None],
-    name: str,
-    text: str,
-    example: str,
-    options: Mapping[str, tuple[Any, Any]],
-) -> Callable[..., None]:
-    """Give ``function(file, **options)`` the signature that typer reads its options from."""
-    every = {"file": (FileArgument, "-"), **options}
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # the documented way
-        [
-            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)
-            for key, (kind, value) in every.items()
-        ]
-    )
-    function.__annotations__ = {key: kind for key, (kind, _) in every.items()}
-    function.__name__ = name
-    function.__doc__ = f"{text}\n\nExample:\n\n    {example}"
-    return function
-
-
-def layer_options(*names: str) -> dict[str, tuple[Any, Any]]:
-    """Give the options of layers as typer options; one that two layers have is told apart."""
-    return {
-        option: (Annotated[kind, _typer_option(option, kind, text)], default)
-        for name in names
-        for key, (kind, text, default) in layers.options(name).items()
-        for option in [layers.option_name(key, name, names)]
-    }
-
-
-def _typer_option(option: str, kind: Any, text: str) -> Any:
-    """Describe an option; a flag has no --no-form beside it."""
-    names = [f"--{option.replace('_', '-')}"] if kind is bool else []
-    return typer.Option(*names, help=text)
+    output: OutputOption = None
+    in_place: InPlaceOption = False
+    format: FormatOption = None
+    tokenizer: TokenizerOption = "o200k_base"
+    thinking: ThinkingOption = "auto"
+    report: ReportOption = None
+    quiet: QuietOption = False
+    verbose: VerboseOption = False

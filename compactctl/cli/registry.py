@@ -1,15 +1,14 @@
-"""The commands: a module each where the command is more than a layer's options."""
+"""The commands: a module each, and one for all layers."""
 
 from __future__ import annotations
 
 import importlib
-import re
 from typing import TYPE_CHECKING, Any
 
 from compactctl import layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from compactctl.cli.command import Command
 
 NAMES = (
     "validate",
@@ -24,18 +23,12 @@ NAMES = (
     "formats",
 )
 
-_EXAMPLE = re.compile(r"^( *)Example:\n\n(?! *\x08)", re.MULTILINE)
 
-
-def load(name: str) -> Callable[..., Any]:
-    """Import the function behind a command, ready for typer."""
-    function: Callable[..., Any]
+def load(name: str) -> Command[Any]:
+    """Import a command by its name."""
     if name in layers.ORDER:
         from compactctl.cli import stage  # noqa: PLC0415 (only what the command needs)
 
-        function = stage.command(name)
-    else:
-        function = getattr(importlib.import_module(f"compactctl.cli.{name}"), name)
-    # The sign by which typer leaves the lines of a paragraph as they are: for pasting.
-    function.__doc__ = _EXAMPLE.sub("\\g<0>\\1\b\n", function.__doc__ or "")
-    return function
+        return stage.command(name)
+    command: Command[Any] = importlib.import_module(f"compactctl.cli.{name}").COMMAND
+    return command

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from compactctl import report
-from compactctl.cli.common import Clock, check_outputs, count_unreadable, read_objects
+from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, OutputOption, QuietOption, ReportOption
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
@@ -14,50 +18,51 @@ from compactctl.files.output import write_output
 from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from compactctl.durable.records import DurableContextState, SourceResolution
 
 _UNRESOLVED = "sources were not resolved, so no status is shown; run resolve first"
 
 
-def render(
-    *,
-    file: FileArgument = "-",
-    output: OutputOption = None,
-    report: ReportOption = None,
-    quiet: QuietOption = False,
-) -> None:
-    """Print the durable records and the states of their sources, one line an item.
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Print the durable records and the states of their sources, one line an item."""
 
-    Example:
-
-        compactctl resolve session.jsonl --state state.jsonl | compactctl render
-
-    """
-    _render(file, {"output": output, "in_place": False, "report": report, "quiet": quiet})
+    file: FileArgument = "-"
+    output: OutputOption = None
+    report: ReportOption = None
+    quiet: QuietOption = False
 
 
-def _render(file: str, given: Mapping[str, Any]) -> None:
-    clock = Clock()
-    check_outputs(file, given)
+def run(options: Options) -> int:
+    """Render the records in FILE."""
+    start = time.monotonic()
+    file = options.file
+    check_outputs(file, options.output, options.report)
     lines = read_objects(file)
     records = stream.read(lines, file)
     state, resolutions = stream.state_of(records), stream.resolutions_of(records)
     text = _text(state, resolutions, file)
     unresolved = not resolutions and bool(state.facts or state.pending_items)
     warnings = [_UNRESOLVED] if unresolved else []
-    if given["report"]:
+    if options.report:
         unreadable = count_unreadable(lines)
         counts = {"kept": 0, "changed": 0, "dropped": len(lines) - unreadable, "added": 0}
         counts["unreadable"] = unreadable
-        entry = report.plain("render", file, counts, warnings=warnings, seconds=clock.seconds())
-        report.append(given["report"], entry)
+        seconds = time.monotonic() - start
+        entry = report.plain("render", file, counts, warnings=warnings, seconds=seconds)
+        report.append(options.report, entry)
     chunks = [text.encode() + b"\n"] if text else []
-    write_output(chunks, given["output"] or STANDARD, file, in_place=False)
-    if not given["quiet"]:
+    write_output(chunks, options.output or STANDARD, file, in_place=False)
+    if not options.quiet:
         for warning in warnings:
             report.say(f"render: {warning}")
+    return 0
+
+
+COMMAND = Command(
+    Options, run, "compactctl resolve session.jsonl --state state.jsonl | compactctl render"
+)
 
 
 def _text(state: DurableContextState, resolutions: Sequence[SourceResolution], file: str) -> str:

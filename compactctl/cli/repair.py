@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from compactctl import report as reports
-from compactctl.cli.common import Clock, check_outputs, count_unreadable
+from compactctl.cli.command import Command
 from compactctl.cli.options import (
     FileArgument,
     FormatOption,
@@ -18,6 +20,7 @@ from compactctl.cli.options import (
     ThinkingOption,
     TokenizerOption,
 )
+from compactctl.cli.reading import check_outputs, count_unreadable
 from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files.output import write_output
@@ -31,44 +34,49 @@ if TYPE_CHECKING:
     from compactctl.rules.findings import Finding
 
 
-def repair(
-    file: FileArgument = "-",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list what would be mended.")
-    ] = False,
-    output: OutputOption = None,
-    in_place: InPlaceOption = False,
-    format: FormatOption = None,  # noqa: A002 (the option's name)
-    tokenizer: TokenizerOption = "o200k_base",
-    thinking: ThinkingOption = "auto",
-    report: ReportOption = None,
-    quiet: QuietOption = False,
-) -> None:
+class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Mend a broken transcript: close calls, place results, read damaged lines.
 
     Never removes a user's words, prints each mend, and leaves a valid transcript as it is.
-
-    Example:
-
-        compactctl repair broken.jsonl -o mended.jsonl
-
     """
-    clock = Clock()
-    given = {"output": output, "in_place": in_place, "report": report}
-    check_outputs(file, given)
+
+    file: FileArgument = "-"
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be mended.")] = (
+        False
+    )
+    output: OutputOption = None
+    in_place: InPlaceOption = False
+    format: FormatOption = None
+    tokenizer: TokenizerOption = "o200k_base"
+    thinking: ThinkingOption = "auto"
+    report: ReportOption = None
+    quiet: QuietOption = False
+
+
+def run(options: Options) -> int:
+    """Mend FILE and write the result."""
+    start = time.monotonic()
+    file, output, in_place = options.file, options.output, options.in_place
+    check_outputs(file, output, options.report, in_place=in_place)
     lines = read_lines(file)
-    mended = mend(lines, file, format, thinking)
-    if not quiet:
+    mended = mend(lines, file, options.format, options.thinking)
+    if not options.quiet:
         for done in mended.mends:
             reports.say(f"repair: {done}")
     if mended.left:
         raise _unmendable(mended.left[0])
-    if report:
-        reports.append(report, _record(mended, tokenizer, clock.seconds()))
-    written = dry_run or write_output(mended.lines, output, file, in_place=in_place, original=lines)
-    if not quiet:
+    if options.report:
+        reports.append(options.report, _record(mended, options.tokenizer, start))
+    written = options.dry_run or write_output(
+        mended.lines, output, file, in_place=in_place, original=lines
+    )
+    if not options.quiet:
         said = plural(len(mended.mends), "mend") if mended.mends else "nothing to mend"
-        reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")
+        reports.say(f"repair: {said}{'' if written and not options.dry_run else '; ' + DRY_RUN}")
+    return 0
+
+
+COMMAND = Command(Options, run, "compactctl repair broken.jsonl -o mended.jsonl")
 
 
 def _unmendable(finding: Finding) -> InvalidTranscriptError:
@@ -77,7 +85,7 @@ def _unmendable(finding: Finding) -> InvalidTranscriptError:
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 
-def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
+def _record(mended: Mended, tokenizer: str, start: float) -> dict[str, object]:
     """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
     counter = counter_for_one(tokenizer)
     old, new = mended.before, mended.after
@@ -86,6 +94,7 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
     lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
     counter.save()
+    seconds = time.monotonic() - start
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
         "format": old.format.name,
         "tokenizer": counter.name,

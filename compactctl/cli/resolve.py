@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from compactctl import report
-from compactctl.cli.common import Clock, check_outputs, count_unreadable, read_objects
+from compactctl.cli.command import Command
 from compactctl.cli.options import (
     ArtifactRootOption,
     FileArgument,
@@ -21,6 +23,7 @@ from compactctl.cli.options import (
     TranscriptsOption,
     VerboseOption,
 )
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
 from compactctl.durable.policy import load_policy
@@ -33,53 +36,38 @@ from compactctl.jsonl import exact
 from compactctl.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
-def resolve(
-    *,
-    file: FileArgument = "-",
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Add one verified resolution for each source that a fact or a pending item points to."""
+
+    file: FileArgument = "-"
     state: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along."),
-    ] = None,
-    transcripts: TranscriptsOption = None,
-    artifacts: ArtifactRootOption = None,
-    policy: PolicyOption = None,
+    ] = None
+    transcripts: TranscriptsOption = None
+    artifacts: ArtifactRootOption = None
+    policy: PolicyOption = None
     json: Annotated[
         bool,
         typer.Option("--json", help="Only the resolutions, as JSONL."),
-    ] = False,
-    output: OutputOption = None,
-    in_place: InPlaceOption = False,
-    report: ReportOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Add one verified resolution for each source that a fact or a pending item points to.
-
-    Example:
-
-        compactctl resolve session.jsonl --state state.jsonl --transcripts sessions
-
-    """
-    given = {"output": output, "in_place": in_place, "report": report, "json": json}
-    given |= {"quiet": quiet, "verbose": verbose}
-    resolver = SourcePointerResolver(
-        transcripts, artifacts, load_policy(policy) if policy else None
-    )
-    _resolve(file, state, resolver, given)
+    ] = False
+    output: OutputOption = None
+    in_place: InPlaceOption = False
+    report: ReportOption = None
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
 
 
-def _resolve(
-    file: str, state: str | None, resolver: SourcePointerResolver, given: Mapping[str, Any]
-) -> None:
-    clock = Clock()
-    check_outputs(file, given)
-    if given["json"] and given["in_place"]:
-        raise UsageError("--json prints resolutions only; leave out --in-place")
-    if file == state == STANDARD:
-        raise UsageError("FILE and --state cannot both be standard input")
+def run(options: Options) -> int:
+    """Resolve the sources of the records in FILE and the state file."""
+    start = time.monotonic()
+    policy = load_policy(options.policy) if options.policy else None
+    resolver = SourcePointerResolver(options.transcripts, options.artifacts, policy)
+    file, state = options.file, options.state
+    _check(options)
     lines = read_objects(file)
     here = stream.read(lines, file)
     there = [] if state is None else stream.read(read_lines(state), state, strict=True)
@@ -88,21 +76,38 @@ def _resolve(
     found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
     woven = stream.weave(lines, here, added, found)
     warnings = _no_folders(resolver)
-    if given["report"]:
+    if options.report:
         entry = report.plain(
             "resolve",
             file,
             _counts(lines, woven),
             warnings=warnings,
-            seconds=clock.seconds(),
+            seconds=time.monotonic() - start,
             actions=[_action(resolution) for resolution in found],
         )
-        report.append(given["report"], entry)
-    done = _write(file, lines, woven, found, given)
-    if not given["quiet"]:
-        details = _details(found) if given["verbose"] else []
+        report.append(options.report, entry)
+    done = _write(lines, woven, found, options)
+    if not options.quiet:
+        details = _details(found) if options.verbose else []
         for said in (*warnings, _summary(found), *details, *([] if done else [DRY_RUN])):
             report.say(said)
+    return 0
+
+
+COMMAND = Command(
+    Options,
+    run,
+    "compactctl resolve session.jsonl --state state.jsonl --transcripts sessions",
+)
+
+
+def _check(options: Options) -> None:
+    """Refuse what cannot end well before any work is done."""
+    check_outputs(options.file, options.output, options.report, in_place=options.in_place)
+    if options.json and options.in_place:
+        raise UsageError("--json prints resolutions only; leave out --in-place")
+    if options.file == options.state == STANDARD:
+        raise UsageError("FILE and --state cannot both be standard input")
 
 
 def _no_folders(resolver: SourcePointerResolver) -> list[str]:
@@ -116,18 +121,16 @@ def _no_folders(resolver: SourcePointerResolver) -> list[str]:
 
 
 def _write(
-    file: str,
     lines: Sequence[bytes],
     woven: stream.Woven,
     found: Sequence[SourceResolution],
-    given: Mapping[str, Any],
+    options: Options,
 ) -> bool:
-    if given["json"]:
+    file, output = options.file, options.output
+    if options.json:
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
-        return write_output(chunks, given["output"] or STANDARD, file, in_place=False)
-    return write_output(
-        woven.lines, given["output"], file, in_place=given["in_place"], original=lines
-    )
+        return write_output(chunks, output or STANDARD, file, in_place=False)
+    return write_output(woven.lines, output, file, in_place=options.in_place, original=lines)
 
 
 def _counts(lines: Sequence[bytes], woven: stream.Woven) -> dict[str, int]:

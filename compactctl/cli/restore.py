@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 import typer
 
+from compactctl.cli.command import Command
 from compactctl.cli.options import InPlaceOption, OutputOption, QuietOption
 from compactctl.console import DRY_RUN, say
 from compactctl.errors import InputError, InvalidTranscriptError, UsageError
@@ -13,51 +15,64 @@ from compactctl.files.output import output_path, write_output
 from compactctl.files.reading import STANDARD, read_lines
 
 _POINTER = "artifact:"
-EXAMPLE = "compactctl restore small/session.jsonl --archive originals -o session.jsonl"
 
 
-def restore(
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Give back what FILE was compacted from, byte for byte; exit 1 if unavailable."""
+
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="The compacted transcript, or an artifact: pointer."),
-    ],
-    archive_folder: Annotated[
+    ]
+    archive: Annotated[
         str,
-        typer.Option("--archive", metavar="DIR", help="Where --archive kept originals."),
-    ],
-    output: OutputOption = None,
-    in_place: InPlaceOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Give back what FILE was compacted from, byte for byte; exit 1 if that is not to be had."""
-    if file.startswith(_POINTER):
-        if in_place:
+        typer.Option(metavar="DIR", help="Where --archive kept originals."),
+    ]
+    output: OutputOption = None
+    in_place: InPlaceOption = False
+    quiet: QuietOption = False
+
+
+def run(options: Options) -> int:
+    """Write the original, or the artifact, where it is wanted."""
+    if options.file.startswith(_POINTER):
+        if options.in_place:
             raise UsageError("--in-place needs a file, not a pointer; write with -o")
-        _write_artifact(file, archive_folder, output, quiet=quiet)
-        return
+        _write_artifact(options)
+    else:
+        _write_original(options)
+    return 0
+
+
+COMMAND = Command(
+    Options,
+    run,
+    "compactctl restore small/session.jsonl --archive originals -o session.jsonl",
+)
+
+
+def _write_original(options: Options) -> None:
     from compactctl.bulk.archive import Archive  # noqa: PLC0415 (help and other commands do without)
 
+    file, output, in_place = options.file, options.output, options.in_place
     if not in_place:
         output_path(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
-    original = Archive(archive_folder).original(file, raw)
+    original = Archive(options.archive).original(file, raw)
     done = write_output([original], output, file, in_place=in_place, original=[raw], exact=True)
-    _report(original, done=done, quiet=quiet)
+    _report(original, done=done, quiet=options.quiet)
 
 
-restore.__doc__ = f"{restore.__doc__}\n\nExample:\n\n    {EXAMPLE}"
-
-
-def _write_artifact(pointer: str, folder: str, output: str | None, *, quiet: bool) -> None:
+def _write_artifact(options: Options) -> None:
     """Write the whole transcript that a placeholder of ``prune --archive`` points to."""
     from compactctl.durable.resolver import SourcePointerResolver  # noqa: PLC0415 (only here)
 
-    output_path(output, "", in_place=False)
-    found, content = SourcePointerResolver(artifact_root=folder).read(pointer)
+    output_path(options.output, "", in_place=False)
+    found, content = SourcePointerResolver(artifact_root=options.archive).read(options.file)
     if content is None:
         raise InvalidTranscriptError(f"the artifact is {found.status} ({found.reason})")
-    done = write_output([content], output, "", in_place=False, exact=True)
-    _report(content, done=done, quiet=quiet)
+    done = write_output([content], options.output, "", in_place=False, exact=True)
+    _report(content, done=done, quiet=options.quiet)
 
 
 def _report(content: bytes, *, done: bool, quiet: bool) -> None:

@@ -1,39 +1,111 @@
-"""A command for each layer, made from the layer's own signature."""
+"""A stage: FILE through layers to a result and its report; and a command for each layer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import time
+from typing import TYPE_CHECKING
 
-from compactctl import layers
-from compactctl.cli.options import (
-    COMMON,
-    ArchiveOption,
-    ArtifactsOption,
-    layer_options,
-    with_options,
-)
-from compactctl.cli.running import run_layers
+import msgspec
+
+from compactctl import layers, pipeline, report
+from compactctl.cli.command import Command, LayerOptions
+from compactctl.cli.options import ArchiveOption, ArtifactsOption, Common, FileArgument
+from compactctl.cli.reading import check_outputs, read
+from compactctl.console import DRY_RUN
+from compactctl.files.output import is_terminal, write_output
+from compactctl.tokens import Counter, counter_for_one
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from compactctl.layers.base import Store
+    from compactctl.pipeline import Result, Step
 
-
-_STORES: dict[Store, tuple[Any, Any]] = {
-    "artifacts": (ArtifactsOption, None),
-    "archive": (ArchiveOption, None),
-}
-"""Where a layer may keep what it takes out; the layer itself only sees a function for it."""
+_STORES = frozenset({"artifacts", "archive"})
 
 
-def command(name: str) -> Callable[..., None]:
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a command that runs one layer."""
+
+    file: FileArgument = "-"
+    layer_options: LayerOptions
+    artifacts: ArtifactsOption = None
+    archive: ArchiveOption = None
+    common: Common
+
+
+def command(name: str) -> Command[Options]:
     """Make the command of the layer ``name``."""
-
-    def stage(file: str, **given: Any) -> None:
-        run_layers(name, (name,), file, given)
-
     layer = layers.load(name)
-    stores = {store: _STORES[store] for store in layer.keeps}
-    options = layer_options(name) | stores | COMMON
-    return with_options(stage, name, layer.run.__doc__ or "", layer.example, options)
+    return Command(
+        Options,
+        functools.partial(_run, name),
+        layer.example,
+        help=layer.run.__doc__,
+        layers=(name,),
+        without=_STORES.difference(layer.keeps),
+    )
+
+
+def _run(layer: str, options: Options) -> int:
+    start = time.monotonic()
+    common = options.common
+    check_outputs(options.file, common.output, common.report, in_place=common.in_place)
+    counter = counter_for_one(common.tokenizer)
+    found = read(options.file, common.format)
+    keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
+    result = pipeline.run(
+        found, (layer,), options.layer_options, counter, mode=common.thinking, keep=keep
+    )
+    finish(layer, result, counter, start, common)
+    return 0
+
+
+def is_written(common: Common) -> bool:
+    """Return True if there is a place to write to, and this is no dry run."""
+    return common.output is not None or common.in_place or not is_terminal()
+
+
+def finish(
+    stage: str,
+    result: Result,
+    counter: Counter,
+    start: float,
+    common: Common,
+    *,
+    total: Step | None = None,
+) -> None:
+    """Append the record, write the result where it is wanted, then say what was done.
+
+    In this order, so that a record that cannot be written leaves nothing half done. ``total``
+    sums up the steps.
+    """
+    written = result.written()
+    counter.save()  # first, for the next stage of a pipe begins to count at the first output
+    if common.report:
+        seconds = time.monotonic() - start
+        entry = report.record(stage, result, written, counter.name, seconds, total=total)
+        report.append(common.report, entry)
+    done = write_output(
+        written.chunks,
+        common.output,
+        result.transcript.name,
+        in_place=common.in_place,
+        original=[entry.raw for entry in result.transcript.entries],
+    )
+    if not common.quiet:
+        steps = [*result.steps, *([] if total is None else [total])]
+        _say(result, steps, counter, verbose=common.verbose)
+        if not done:
+            report.say(DRY_RUN)
+
+
+def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bool) -> None:
+    for warn in (report.warn_of_open_tail, report.warn_of_no_message):
+        warning = warn(result.transcript)
+        if warning:
+            report.say(warning)
+    for step in steps:
+        report.say(report.line(step, counter.name, approximate=counter.approximate))
+        for detail in report.details(step, result.transcript) if verbose else ():
+            report.say(detail)

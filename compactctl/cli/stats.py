@@ -7,8 +7,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from compactctl.cli.common import read
+from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
+from compactctl.cli.reading import read
 from compactctl.files.output import write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
@@ -16,28 +17,30 @@ from compactctl.text import escape_terminal
 from compactctl.tokens import counter_for_one
 
 
-def stats(
-    file: FileArgument = "-",
-    json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False,
-    top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10,
-    format: FormatOption = None,  # noqa: A002 (the option's name)
-    tokenizer: TokenizerOption = "o200k_base",
-) -> None:
-    """Show where the tokens are: by role, kind, tool and file, and what could go.
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Show where the tokens are: by role, kind, tool and file, and what could go."""
 
-    Example:
+    file: FileArgument = "-"
+    json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10
+    format: FormatOption = None
+    tokenizer: TokenizerOption = "o200k_base"
 
-        compactctl stats session.jsonl --top 5
 
-    """
-    counter = counter_for_one(tokenizer)
-    found = measure(read(file, format), counter, max(top, LARGEST))
+def run(options: Options) -> int:
+    """Write the figures to standard output."""
+    counter = counter_for_one(options.tokenizer)
+    found = measure(read(options.file, options.format), counter, max(options.top, LARGEST))
     counter.save()
-    if json:
+    if options.json:
         write_standard([msgspec.json.encode(found) + b"\n"])
-        return
-    lines = [escape_terminal(line) for line in _lines(found, tokenizer, top)]
-    write_standard([("\n".join(lines) + "\n").encode()])
+    else:
+        lines = [escape_terminal(line) for line in _lines(found, options.tokenizer, options.top)]
+        write_standard([("\n".join(lines) + "\n").encode()])
+    return 0
+
+
+COMMAND = Command(Options, run, "compactctl stats session.jsonl --top 5")
 
 
 def _lines(found: Stats, tokenizer: str, top: int) -> list[str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import stat
 import sys
+import time
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from compactctl import console, report
-from compactctl.cli.common import Clock, check_outputs, hold
+from compactctl.cli.command import Command
 from compactctl.cli.options import (
     FormatOption,
     OutputOption,
@@ -21,6 +21,7 @@ from compactctl.cli.options import (
     ReportOption,
     TokenizerOption,
 )
+from compactctl.cli.reading import check_outputs, hold
 from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
 from compactctl.files.output import write_output, write_standard
@@ -37,108 +38,87 @@ if TYPE_CHECKING:
     from compactctl.rules.findings import Finding
     from compactctl.transcript.loading import Transcript
 
-_EXAMPLE = "compactctl validate session.jsonl --check --json"
 
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Check a transcript; exit 1 if a provider would refuse it, pass it on unchanged if not.
 
-class _Options(NamedTuple):
-    """What the command line gave."""
+    Several FILEs or folders are only checked: a line for each, its findings under it.
+    """
 
-    profile: str | None
-    sendable: bool
-    strict: bool
-    only_check: bool
-    json: bool
-    output: str | None
-    format: str | None
-    tokenizer: str
-    report: str | None
-    quiet: bool
-    verbose: bool
-    many: bool
-
-
-def validate(
     file: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[FILE]...",
             help="Transcripts, or folders of *.jsonl (also .gz, .zst); - is standard input.",
         ),
-    ] = None,
-    *,
+    ] = None
     profile: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"{', '.join(PROFILES)}. [by format]"),
-    ] = None,
+    ] = None
     sendable: Annotated[
         bool,
         typer.Option("--sendable", help="Judge it as a request to be sent now: no open tail."),
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail it too.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only report; write no transcript.")
-    ] = False,
+    ] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail it too.")] = False
+    check: Annotated[bool, typer.Option("--check", help="Only report; write no transcript.")] = (
+        False
+    )
     json: Annotated[
         bool, typer.Option("--json", help="Findings as JSONL on standard output; implies --check.")
-    ] = False,
+    ] = False
     rules: Annotated[
         bool, typer.Option("--rules", help="Print the table of rules (as JSONL with --json).")
-    ] = False,
-    output: OutputOption = None,
-    format: FormatOption = None,  # noqa: A002 (the option's name)
-    tokenizer: TokenizerOption = "o200k_base",
-    report: ReportOption = None,
-    quiet: QuietOption = False,
+    ] = False
+    output: OutputOption = None
+    format: FormatOption = None
+    tokenizer: TokenizerOption = "o200k_base"
+    report: ReportOption = None
+    quiet: QuietOption = False
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List every finding, however many.")
-    ] = False,
-) -> None:
-    """Check a transcript; exit 1 if a provider would refuse it, pass it on unchanged if not.
+    ] = False
 
-    Several FILEs or folders are only checked: a line for each, its findings under it.
-    """
-    if profile is not None and profile not in PROFILES:
-        raise UsageError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
-    given = file or [STANDARD]
-    many = len(given) > 1 or _is_folder(given[0])
-    only_check = check or json or rules or many
-    if output is not None and only_check:
+    @property
+    def only_reports(self) -> bool:
+        """True if no transcript is passed on, whatever FILE is."""
+        return self.check or self.json or self.rules
+
+    @property
+    def fails(self) -> set[str]:
+        """The severities that make a transcript invalid."""
+        return {"error", "warning"} if self.strict else {"error"}
+
+
+def run(options: Options) -> int:
+    """Validate one file as a stage, or check many."""
+    if options.profile is not None and options.profile not in PROFILES:
+        raise UsageError(
+            f"unknown profile {options.profile!r}; choose one of {', '.join(PROFILES)}"
+        )
+    names = options.file or [STANDARD]
+    is_one = len(names) == 1 and not _is_folder(names[0])
+    if options.output is not None and (options.only_reports or not is_one):
         raise UsageError("-o writes a transcript; --check, --json, --rules and many FILEs do not")
-    if rules:
+    if options.rules:
         from compactctl.rules import table  # noqa: PLC0415 (all else does without)
 
-        write_standard(table.as_json() if json else [table.as_text().encode()])
-        return
-    options = _Options(
-        profile=profile,
-        sendable=sendable,
-        strict=strict,
-        only_check=only_check,
-        json=json,
-        output=output,
-        format=format,
-        tokenizer=tokenizer,
-        report=report,
-        quiet=quiet,
-        verbose=verbose,
-        many=many,
-    )
-    code = _all(given, options) if many else _one(given[0], options, Counter())
-    if code:
-        raise typer.Exit(code)
+        write_standard(table.as_json() if options.json else [table.as_text().encode()])
+        return 0
+    return _one(names[0], options, Counter()) if is_one else _all(names, options)
 
 
-validate.__doc__ = f"{inspect.cleandoc(validate.__doc__ or '')}\n\nExample:\n\n    {_EXAMPLE}"
+COMMAND = Command(Options, run, "compactctl validate session.jsonl --check --json")
 
 
-def _all(given: Sequence[str], options: _Options) -> int:
-    """Validate many files; give 1 if any is invalid, else 3 if any cannot be read."""
+def _all(names: Sequence[str], options: Options) -> int:
+    """Check many files; return 1 if any is invalid, else 3 if any cannot be read."""
     codes: Counter[int] = Counter()
     seen: Counter[str] = Counter()
-    for name, fault in _files(given):
+    for name, fault in _files(names):
         try:
             error = InputError(fault, file=name) if fault else None
-            code = 0 if error else _one(name, options, seen)
+            code = 0 if error else _one(name, options, seen, is_alone=False)
         except InputError as refused:
             error = refused
         if error is not None:
@@ -150,11 +130,11 @@ def _all(given: Sequence[str], options: _Options) -> int:
     return 1 if codes[1] else max(codes, default=0)
 
 
-def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Give each file with what keeps it from being read, if anything does; folders are walked."""
+def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each file with what keeps it from being read, if anything does; folders are walked."""
     from compactctl.files.folders import find_transcripts  # noqa: PLC0415 (only folders need it)
 
-    for name in given:
+    for name in names:
         if not _is_folder(name):
             yield name, None
             continue
@@ -167,7 +147,7 @@ def _files(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def _no_file(name: str) -> str | None:
-    """Refuse what nobody named and may never end: opening a FIFO waits for who writes to it."""
+    """Return why a file found in a folder is skipped: opening a FIFO would block."""
     try:
         mode = os.stat(name).st_mode  # noqa: PTH116 (a name, no need of pathlib)
     except OSError:  # reading it will say why
@@ -179,52 +159,64 @@ def _is_folder(name: str) -> bool:
     return os.path.isdir(name)  # noqa: PTH112 (a name, no need of pathlib)
 
 
-def _one(name: str, options: _Options, seen: Counter[str]) -> int:
-    """Validate one file; give its exit code and count its findings by severity."""
-    clock = Clock()
-    check_outputs(name, {"output": options.output, "in_place": False, "report": options.report})
-    with open_lines(name, hold=not options.only_check) as (lines, make_entry):
+def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = True) -> int:
+    """Validate one file; return its exit code and count its findings by severity."""
+    start = time.monotonic()
+    check_outputs(name, options.output, options.report)
+    is_passed_on = is_alone and not options.only_reports
+    with open_lines(name, hold=is_passed_on) as (lines, make_entry):
         found = loading.load(lines, name, options.format, make_entry)
         profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
-    if not options.many:
+    if is_alone:
         hold(found)
-    fails = {"error", "warning"} if options.strict else {"error"}
-    failed = any(finding.severity in fails for finding in every)
+    failed = any(finding.severity in options.fails for finding in every)
     if options.report:
-        _append(found, every, options, clock)
+        _append(options.report, found, every, options.tokenizer, start)
     written = (
-        options.only_check or failed or write_output(lines, options.output, name, in_place=False)
+        not is_passed_on or failed or write_output(lines, options.output, name, in_place=False)
     )
     if options.json:
-        try:
-            write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
-        except BrokenPipeError:  # who reads no further is told by the exit code all the same
-            console.silence(sys.stdout)
+        _print(every)
     if not options.quiet:
         report.say(findings.verdict(found, every, profile, failed=failed))
         if warning := report.warn_of_no_message(found):
             report.say(warning)
     if not options.json:
-        listed = [f for f in every if f.severity in fails] if options.quiet else every
-        for line in findings.listing(listed, all_of_them=options.verbose):
-            report.say(line)
+        _list(every, options)
     if not options.quiet and not written:
         report.say(DRY_RUN)
     seen.update(finding.severity for finding in every)
     return int(failed)
 
 
-def _append(found: Transcript, every: Sequence[Finding], options: _Options, clock: Clock) -> None:
+def _print(every: Sequence[Finding]) -> None:
+    """Write the findings to standard output; who reads no further is told by the exit code."""
+    try:
+        write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+    except BrokenPipeError:
+        console.silence(sys.stdout)
+
+
+def _list(every: Sequence[Finding], options: Options) -> None:
+    """List the findings for people; quietly only those that fail the file."""
+    listed = [f for f in every if f.severity in options.fails] if options.quiet else every
+    for line in findings.listing(listed, all_of_them=options.verbose):
+        report.say(line)
+
+
+def _append(
+    file: str, found: Transcript, every: Sequence[Finding], tokenizer: str, start: float
+) -> None:
     """Append the record; only here are tokens worth their counting."""
     from compactctl.pipeline import Result, Step  # noqa: PLC0415 (as the counting)
 
-    counter = counter_for_one(options.tokenizer)
+    counter = counter_for_one(tokenizer)
     tokens, many = count_view(counter, found.messages), len(found.messages)
     counter.save()
     step = Step("validate", tokens, tokens, many, many, (), "", None)
     result = Result(found, found.messages, None, [step])
-    entry = report.record("validate", result, None, counter.name, clock.seconds())
+    seconds = time.monotonic() - start
+    entry = report.record("validate", result, None, counter.name, seconds)
     entry["warnings"] = [f"{f.rule} line {f.line}" for f in every]
-    assert options.report is not None
-    report.append(options.report, entry)
+    report.append(file, entry)

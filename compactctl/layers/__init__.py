@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from compactctl.layers.base import Layer
 
 ORDER = ("truncate", "dedup", "prune", "summarize")
-"""From cheap and recoverable to dear and lossy; ``compact`` runs them in this order."""
+"""All layers, from cheap and recoverable to dear and lossy; each of them is a command."""
+
+DEFAULT = ("truncate", "dedup", "prune", "summarize")
+"""The layers that ``compact`` runs, in this order, unless ``--layers`` says otherwise."""
 
 
 def load(name: str) -> Layer:

@@ -1,9 +1,8 @@
-"""What commands do with their FILE before they read it, and how they read it."""
+"""How a command reads its FILE, and what it refuses before."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +13,7 @@ from compactctl.jsonl import lines
 from compactctl.transcript import loading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from compactctl.jsonl.lines import Entry
 
@@ -24,6 +23,15 @@ _held: list[loading.Transcript] = []
 def hold(found: loading.Transcript) -> None:
     """Keep a transcript to the end of the process, which takes less time than taking it apart."""
     _held[:] = [found]
+
+
+def check_outputs(
+    file: str, output: str | None, report: str | None, *, in_place: bool = False
+) -> None:
+    """Refuse an output that is the input before any work is done."""
+    output_path(output, file, in_place=in_place)
+    if report:
+        check_report(report, file, output)
 
 
 def read(file: str, format_name: str | None) -> loading.Transcript:
@@ -53,22 +61,3 @@ def count_unreadable(raw_lines: Sequence[bytes]) -> int:
     decode = msgspec.json.Decoder(_Object).decode
     records = [index for index, _ in lines.read(raw_lines, decode, entries, [])]
     return len(raw_lines) - len({entries[index].line for index in records})
-
-
-class Clock:
-    """Seconds since a stage began."""
-
-    def __init__(self) -> None:
-        """Start."""
-        self._start = time.monotonic()
-
-    def seconds(self) -> float:
-        """Give the time so far."""
-        return time.monotonic() - self._start
-
-
-def check_outputs(file: str, given: Mapping[str, Any]) -> None:
-    """Refuse an output that is the input before any work is done."""
-    output_path(given["output"], file, in_place=given["in_place"])
-    if given["report"]:
-        check_report(given["report"], file, given["output"])
