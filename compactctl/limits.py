@@ -6,11 +6,12 @@ import msgspec
 
 from compactctl import layers, pipeline
 from compactctl.errors import UsageError
-from compactctl.layers.base import View
+from compactctl.layers.base import Context
 from compactctl.layers.thinking import Mode
 from compactctl.slim import slim
 from compactctl.tokens import Counter
 from compactctl.transcript.loading import Transcript
+from compactctl.view.index import View
 
 SOFT_LIMIT = 80_000
 HARD_LIMIT = 120_000
@@ -88,9 +89,10 @@ def refuse_bad_options(compaction: Compaction) -> None:
 
     """
     # A store is only stood in for: a pointer takes room in a placeholder.
-    view = View((), Counter("chars"), store=str if compaction.artifacts else None)
+    store = str if compaction.artifacts else None
+    context = Context(View(()), Counter("chars"), store=store)
     for name in compaction.layers:
-        layers.load(name)(view, **compaction.options[name])
+        layers.load(name).run(context, **compaction.options[name])
 
 
 def compact(

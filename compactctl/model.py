@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from compactctl.jsonl import DECODE_ERRORS
+
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["text", "thinking", "call", "result", "image", "other"]
 
@@ -32,16 +34,15 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """One piece of a message.
 
     ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
-    text, or "" for images. ``name`` is the tool of a call, the type of a block of kind "other",
-    and "summary" for a text in which a harness summed up what came before. A result keeps its
-    pieces in ``content``. ``entry`` is the index of the entry that holds the block and ``at`` its
-    place among that entry's parts.
+    text, or "" for images. A result keeps its pieces in ``content``. ``entry`` is the index of the
+    entry that holds the block and ``at`` its place among that entry's parts.
     """
 
     kind: Kind
     text: str = ""
     call_id: str | None = None
-    name: str = ""
+    tool: str = ""
+    """The tool of a call, and of a result whose record names it."""
     content: tuple[Block, ...] = ()
     failed: bool = False
     image: Image | None = None
@@ -55,6 +56,10 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """For a call: the id of the server tool's call whose code made it, when its record says."""
     meta: bool = False
     """A user block that the harness wrote and no person did."""
+    is_summary: bool = False
+    """A text in which a harness summed up what came before."""
+    type: str = ""
+    """The format's own type: of a block of kind "other", and of a result that a layer made."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -75,7 +80,7 @@ def arguments(block: Block) -> dict[str, Any]:
     """Parse a call's arguments; {} when they are not a JSON object."""
     try:
         value = msgspec.json.decode(block.text)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 

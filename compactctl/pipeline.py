@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,14 +11,15 @@ import msgspec
 from compactctl import layers
 from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layers import thinking
-from compactctl.layers.base import Action, Change, View
+from compactctl.layers.base import Action, Change, Context
 from compactctl.model import MADE, Message
-from compactctl.rules.check import Problem, answers_calls, breaks_pairs, pair_problems
+from compactctl.rules.check import Problem, breaks_pairs, pair_problems
 from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript.loading import Transcript, session
 from compactctl.transcript.rewrite import Written, account, rewrite, write
-from compactctl.view.builder import merge_users
+from compactctl.view.edits import Edits, apply, first_change
+from compactctl.view.index import View
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
@@ -72,39 +73,40 @@ class Result(msgspec.Struct, frozen=True):
     lines: Written | None = None
 
     def written(self) -> Written:
-        """Give the lines that hold the view."""
-        return self.lines or rewrite(self.transcript, self.messages, self.mark)
+        """Return the lines that hold the view; what no layer ran over stays as it is."""
+        return self.lines or _as_read(self.transcript)
 
 
-class _State(msgspec.Struct, frozen=True):
-    """Where a run has come to: the lines as they were last read, and the view as it is by now.
+class _Draft(msgspec.Struct, frozen=True):
+    """A transcript as it was last read, and changes that are in no line of it yet.
 
-    ``origins`` gives for each entry the index of the entry of the first transcript that it was.
+    ``edits`` are those of all layers since then, made to ``transcript.messages``. ``origins``
+    gives for each entry the index that it had in the first transcript.
     """
 
     transcript: Transcript
-    messages: Sequence[Message]
+    view: View
     origins: Sequence[int]
+    edits: Edits = {}
     mark: dict[str, Any] | None = None
-    written: Written | None = None
 
-    def is_read(self) -> bool:
-        """Say whether the lines hold the view."""
-        return self.messages is self.transcript.messages
+    @property
+    def touched(self) -> set[int]:
+        """The entries of which a block was changed or taken out."""
+        return {entry for entry, _ in self.edits}
 
-    def is_plain(self) -> bool:
-        """Say whether nothing but cuts were made in lines as they came, where no line hides any.
+    @property
+    def is_changed(self) -> bool:
+        return self.view.messages is not self.transcript.messages
 
-        What is left then reads back as it is, which the laws hold; to see it, twice the memory
-        would be needed.
-        """
-        is_first = isinstance(self.origins, range) and not self.transcript.hides
-        return is_first and not self.is_read() and not self.holds_made()
+    def holds_new(self) -> bool:
+        """True if something in the view is in no line yet."""
+        blocks = (block for message in self.view.messages for block in message.blocks)
+        return self.is_changed and any(block.entry == MADE for block in blocks)
 
-    def holds_made(self) -> bool:
-        """Say whether something in the view is in no line yet."""
-        blocks = (block for message in self.messages for block in message.blocks)
-        return not self.is_read() and any(block.entry == MADE for block in blocks)
+    def origin(self, index: int) -> int:
+        """Return the index in the first transcript, MADE for what was not in it."""
+        return self.origins[index] if index != MADE else MADE
 
 
 def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = None) -> None:
@@ -115,9 +117,9 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
     """
     view = transcript.messages if messages is None else messages
-    module = transcript.format
-    answered = answers_calls(module)
-    for problem in pair_problems(view, module.PROFILE, calls_are_answered=answered):
+    form = transcript.format
+    answered = form.answers_open_calls
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -154,31 +156,23 @@ def run(
 
     """
     refuse_broken(transcript)
-    state = _State(transcript, transcript.messages, range(len(transcript.entries)))
+    draft = _Draft(transcript, View(transcript.messages), range(len(transcript.entries)))
     mark: dict[str, Any] | None = None
     steps: list[Step] = []
     tokens = count_view(counter, transcript.messages) if names else 0
     for name in names:
-        if until is not None and tokens < until:
-            break
-        if state.holds_made() or layers.leaves_mark(name):
-            state = _read_back(state)
-        change = _settled(name, state, options.get(name, {}), counter, mode, keep)
-        state, step = _take(name, state, change, tokens, counter)
+        layer = layers.load(name)
+        if until is not None and tokens < until and not layer.must_apply:
+            continue
+        if draft.holds_new() or layer.leaves_mark:
+            draft = _read_back(draft)
+        change = layer.run(_context(draft, counter, keep), **options.get(name, {}))
+        draft, step = _take(draft, name, change, tokens, counter, mode)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
     if counter.is_for_one:
         counter.rest()  # before the lines are made, which takes most memory
-    if state.is_plain():
-        refuse_broken(transcript, state.messages)
-        lines = rewrite(transcript, state.messages)
-        return Result(transcript, state.messages, mark, steps, lines)
-    state = _read_back(state)
-    written = state.written
-    if written is None or written.origins is not state.origins:  # written more than once, or never
-        chunks = [entry.raw for entry in state.transcript.entries]
-        written = account(transcript.entries, chunks, list(state.origins))
-    return Result(transcript, state.messages, mark, steps, written)
+    return Result(transcript, draft.view.messages, mark, steps, _written(transcript, draft))
 
 
 def compact(
@@ -214,82 +208,90 @@ def compact(
     return result
 
 
-def _settled(
-    name: str,
-    state: _State,
-    options: Mapping[str, Any],
-    counter: Counter,
-    mode: thinking.Mode,
-    keep: Keep | None,
-) -> Change:
-    """Run one layer, and take out the thinking that may not stay behind what it changed."""
-    module = state.transcript.format
+def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
+    """Return what a layer works on; bytes are made only for a layer that asks for them."""
     whole = keep.whole if keep else None
-    view = View(
-        state.messages,
+    return Context(
+        draft.view,
         counter,
-        module.SIGNED,
-        lambda: _sha256(state),
+        lambda: _sha256(draft),
         keep.text if keep else None,
-        (lambda: whole(_bytes(state))) if whole else None,
+        (lambda: whole(b"".join(_raw(draft)))) if whole else None,
     )
-    change = layers.load(name)(view, **options)
-    settled = thinking.settle(view.messages, change.messages, mode, signed=view.signed)
-    if settled is not change.messages or getattr(module, "ANSWERS_JOIN", False):
-        settled = merge_users(settled, answers=getattr(module, "ANSWERS_JOIN", False))
-    return msgspec.structs.replace(change, messages=settled)
 
 
-def _bytes(state: _State) -> bytes:
-    """Give the bytes that a stage of its own would read."""
-    return b"".join(entry.raw for entry in _read_back(state).transcript.entries)
+def _raw(draft: _Draft) -> Iterator[bytes]:
+    """Yield the bytes that a stage of its own would read."""
+    return (entry.raw for entry in _read_back(draft).transcript.entries)
 
 
-def _sha256(state: _State) -> str:
-    """Give the hash of these bytes, which never lie side by side."""
+def _sha256(draft: _Draft) -> str:
+    """Return the hash of these bytes, which never lie side by side."""
     digest = hashlib.sha256()
-    for entry in _read_back(state).transcript.entries:
-        digest.update(entry.raw)
+    for raw in _raw(draft):
+        digest.update(raw)
     return digest.hexdigest()
 
 
 def _take(
-    name: str, state: _State, change: Change, before: int, counter: Counter
-) -> tuple[_State, Step]:
-    """Go on with a change, unless it makes things worse.
+    draft: _Draft, name: str, change: Change, before: int, counter: Counter, mode: thinking.Mode
+) -> tuple[_Draft, Step]:
+    """Go on with a change and with what it means for thinking, unless it makes things worse.
 
-    What layers take out and shorten is carried on as it is; it would read back the same, which
-    the laws hold.
+    What layers take out and shorten is carried on as it is: the laws hold it to what a stage of
+    its own would read.
     """
-    first = thinking.first_change(state.messages, change.messages)
-    many = len(state.messages)
-    same = Step(name, before, before, many, many, (), change.note, None)
+    old, form = draft.view.messages, draft.transcript.format
+    new = apply(old, change.edits, change.insert, joins_answers=form.joins_answers)
+    first = first_change(old, new)
+    stale = thinking.stale_thinking(new, first, mode, signed=form.signed)
+    if stale:
+        new = apply(new, stale, joins_answers=form.joins_answers)
+        first = first_change(old, new)
+    same = Step(name, before, before, len(old), len(old), (), change.note, None)
     if first is None:
-        return state, same
-    after = recount_view(counter, before, state.messages, change.messages)
-    if after > before:
+        return draft, same
+    after = recount_view(counter, before, old, new)
+    if after > before and not layers.load(name).must_apply:
         note = "left as it was: the result would be larger"
-        return state, msgspec.structs.replace(same, note=note)
+        return draft, msgspec.structs.replace(same, note=note)
     actions = [
-        msgspec.structs.replace(action, entry=_origin(state, action.entry))
+        msgspec.structs.replace(action, entry=draft.origin(action.entry))
         for action in change.actions
     ]
-    new = msgspec.structs.replace(state, messages=change.messages, mark=change.mark)
-    step = Step(name, before, after, many, len(new.messages), actions, change.note, first)
-    return new, step
+    step = Step(name, before, after, len(old), len(new), actions, change.note, first)
+    edits = {**draft.edits, **change.edits, **stale}
+    return _Draft(draft.transcript, View(new), draft.origins, edits, change.mark), step
 
 
-def _read_back(state: _State) -> _State:
+def _read_back(draft: _Draft) -> _Draft:
     """Write the view and read it back, as the next stage of a pipe would."""
-    if state.is_read():
-        return state
-    written, new = write(state.transcript, state.messages, state.mark)
+    if not draft.is_changed:
+        return draft
+    written, new = write(draft.transcript, draft.view.messages, draft.touched, draft.mark)
     refuse_broken(new)
     assert len(new.entries) == len(written.origins)
-    if isinstance(state.origins, range):  # the first time
-        return _State(new, new.messages, written.origins, None, written)
-    return _State(new, new.messages, [_origin(state, index) for index in written.origins])
+    return _Draft(new, View(new.messages), [draft.origin(index) for index in written.origins])
 
 
-def _origin(state: _State, index: int) -> int:
-    return state.origins[index] if index != MADE else MADE
+def _written(transcript: Transcript, draft: _Draft) -> Written:
+    """Return the lines that hold the view, counted against those that ``transcript`` had.
+
+    They are read back only where lines that go may reveal hidden ones; elsewhere the laws hold
+    that they would read back as they are, and to see it would take twice the memory.
+    """
+    if draft.is_changed and not draft.transcript.hides:
+        refuse_broken(draft.transcript, draft.view.messages)
+        written = rewrite(draft.transcript, draft.view.messages, draft.touched, draft.mark)
+        if draft.transcript is transcript:
+            return written
+        origins = [draft.origin(index) for index in written.origins]
+        return account(transcript.entries, written.chunks, origins)
+    draft = _read_back(draft)
+    chunks = [entry.raw for entry in draft.transcript.entries]
+    return account(transcript.entries, chunks, list(draft.origins))
+
+
+def _as_read(transcript: Transcript) -> Written:
+    chunks = [entry.raw for entry in transcript.entries]
+    return account(transcript.entries, chunks, [*range(len(chunks))])

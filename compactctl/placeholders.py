@@ -4,6 +4,9 @@ Each form has one writer and one reader here. A reader trusts nothing that it ca
 a cut carries a digest of the text around it, so that a look-alike inside a tool's own output is
 not taken for one of ours; a placeholder of messages carries one of itself, so that what a person
 types stays theirs.
+
+This is at the bottom of the import order, on the model alone: layers write these texts, and the
+formats that have no flag for it read off them that a call failed.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from compactctl.durable.pointers import ARTIFACT
 from compactctl.model import Block
 
 CUT = "[compactctl: "
@@ -34,14 +38,13 @@ NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,9}"
 _FAILED = ", the call failed"
 """Where no flag says so but the text, it has to go on doing so."""
 
-_POINTER = r"artifact:[A-Za-z0-9._-]{1,200}:[A-Za-z0-9._-]{1,200}:[0-9a-f]{12,64}"
 _CUT = re.compile(
     rf"\n?\[compactctl: {NUMBER} of ({NUMBER}) tokens cut \(([0-9a-f]{{8}})\)"
-    rf"({_FAILED})?(?:, whole in ({_POINTER}))?\]\n?"
+    rf"({_FAILED})?(?:, whole in ({ARTIFACT}))?\]\n?"
 )
 _CLEARED = re.compile(
     rf"\[compactctl: tool result of {NUMBER} tokens cleared({_FAILED})?"
-    rf"(?:, (?:whole|text) in {_POINTER})?"
+    rf"(?:, (?:whole|text) in {ARTIFACT})?"
     r"(?:, removed with it: .+)?\]",
     re.DOTALL,
 )
@@ -60,7 +63,7 @@ _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and {NUMBER} more)?|and {NUMBER} more)"
 _PRUNED = re.compile(
     rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
     rf"(?: Files read: ({_LIST})\.)?"
-    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({_POINTER}(?:, {_POINTER})*))?\]",
+    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({ARTIFACT}(?:, {ARTIFACT})*))?\]",
     re.DOTALL,
 )
 _LONGEST = 10_000

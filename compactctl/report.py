@@ -6,14 +6,13 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.jsonl import exact
-from compactctl.layers.base import number
 from compactctl.rules.registry import BY_ID
 from compactctl.rules.rule import CHAT
+from compactctl.text import plural
 from compactctl.view import pairs
 
 if TYPE_CHECKING:
@@ -33,10 +32,10 @@ def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
     """Give the line for people (CONTRACT §4)."""
     about = "≈" if approximate else ""
     before, after = step.tokens_before, step.tokens_after
-    size = f"{about}{number(before, 'token')}"
+    size = f"{about}{plural(before, 'token')}"
     if after != before:
         share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before else ""
-        size = f"{about}{before:,} → {about}{number(after, 'token')}{share}"
+        size = f"{about}{before:,} → {about}{plural(after, 'token')}{share}"
     note = f", {step.note}" if step.note else ""
     first = ""
     if step.first_changed is not None:
@@ -49,7 +48,7 @@ def details(step: Step, transcript: Transcript) -> list[str]:
     return [
         f"  line {_line(action, transcript) or '?'}: {action.rule}"
         f"{f' {action.call_id}' if action.call_id else ''}: "
-        f"{action.tokens_before:,} → {number(action.tokens_after, 'token')}"
+        f"{action.tokens_before:,} → {plural(action.tokens_after, 'token')}"
         f"{f', {action.pointer}' if action.pointer else ''}"
         for action in step.actions
     ]
@@ -58,7 +57,7 @@ def details(step: Step, transcript: Transcript) -> list[str]:
 def open_tail(transcript: Transcript) -> int | None:
     """Give the line of the first call at the end that has no result yet (CONTRACT §1)."""
     messages = transcript.messages
-    tail = messages[pairs.open_tail(messages, joined=transcript.format.PROFILE not in CHAT) :]
+    tail = messages[pairs.open_tail(messages, joined=transcript.format.profile not in CHAT) :]
     for interaction in pairs.pair(tail).interactions:
         if interaction.result is None:
             return transcript.entries[pairs.block_at(tail, interaction.call).entry].line
@@ -78,7 +77,7 @@ def warn_of_no_message(transcript: Transcript) -> str | None:
     """Give the warning that nothing was read, as when ``--format`` names the wrong one."""
     if transcript.messages:
         return None
-    name = formats.name_of(transcript.format)
+    name = transcript.format.name
     return f"{transcript.name}: warning: no message in it, read as {name}"
 
 
@@ -112,7 +111,7 @@ def record(
         "unreadable": unread,
     }
     return plain(stage, transcript.name, lines, warnings=_warnings(result), seconds=seconds) | {
-        "format": formats.name_of(transcript.format),
+        "format": transcript.format.name,
         "tokenizer": tokenizer,
         "tokens_before": before,
         "tokens_after": after,

@@ -32,20 +32,19 @@ class Slimmed(msgspec.Struct, frozen=True):
 def slim(result: Result) -> Slimmed:
     """Take the copies out of the lines of a result; formats that keep none are left alone.
 
-    A format says with ``slim(record)`` what is left of a record: None to drop the line, the very
-    record to leave it; ``SLIM_KEYS`` are bytes that such lines hold.
+    ``Format.slim`` returns what is left of a line: None to drop it, the very line to leave it.
     """
     written = result.written()
     before = sum(map(len, written.chunks))
-    module = result.transcript.format
-    if not hasattr(module, "slim"):
+    old = result.transcript
+    if not old.format.slim_keys:
         return Slimmed(result, before, before)
-    transcript = parse(written.lines(), result.transcript.name, module)
+    transcript = parse(written.lines(), old.name, old.format)
     changed = _changed(transcript)
     relink.create(transcript, [], changed)
     chunks, origins = emit(transcript.entries, changed, [])
     first = [written.origins[index] for index in origins]
-    lines = account(result.transcript.entries, chunks, first)
+    lines = account(old.entries, chunks, first)
     return Slimmed(
         msgspec.structs.replace(result, lines=lines), before, sum(map(len, lines.chunks))
     )
@@ -53,16 +52,16 @@ def slim(result: Result) -> Slimmed:
 
 def _changed(transcript: Transcript) -> dict[int, bytes | None]:
     """Give the new bytes of each entry that holds copies, None for one that is nothing else."""
-    module = transcript.format
+    form = transcript.format
     view = {block.entry for message in transcript.messages for block in message.blocks}
     changed: dict[int, bytes | None] = {}
     for index, entry in enumerate(transcript.entries):
-        if not any(key in entry.raw for key in module.SLIM_KEYS):
+        if not any(key in entry.raw for key in form.slim_keys):
             continue
         record = exact.object_or_none(entry.raw)
         if record is None:
             continue
-        left = module.slim(record)
+        left = form.slim(record)
         if left is None and index not in view:
             changed[index] = None
         elif left is not None and left is not record:

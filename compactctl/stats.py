@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from compactctl import placeholders
 from compactctl.jsonl import exact
-from compactctl.model import Block, Message, result_text
+from compactctl.layers.dedup import superseded as superseded_reads
+from compactctl.model import Block, result_text
 from compactctl.tokens import Counter, count_block, count_view
 from compactctl.transcript.loading import Transcript
-from compactctl.view import tools
-from compactctl.view.pairs import block_at, pair
-from compactctl.view.reads import Read, reads_of
+from compactctl.view.index import View
+from compactctl.view.reads import reads_of
+from compactctl.view.tools import PROTECTED
 
 LARGEST = 10
 """Results that are listed by size, unless more are asked for."""
@@ -81,8 +81,9 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
             tokens = count_block(counter, block)
             roles.setdefault(message.role, Share()).add(tokens)
             kinds.setdefault(block.kind, Share()).add(tokens)
-    by_tool, by_file, largest = _results(transcript, counter, most)
-    superseded, stale = _reads(transcript.messages, counter)
+    view = View(transcript.messages)
+    by_tool, by_file, largest = _results(transcript, view, counter, most)
+    superseded, stale = _reads(view, counter)
     return Stats(
         total,
         len(transcript.messages),
@@ -98,16 +99,17 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
 
 
 def _results(
-    transcript: Transcript, counter: Counter, most: int
+    transcript: Transcript, view: View, counter: Counter, most: int
 ) -> tuple[dict[str, Share], dict[str, Share], list[Large]]:
     by_tool: dict[str, Share] = {}
     by_file: dict[str, Share] = {}
     largest: list[Large] = []
-    for call, result in _interactions(transcript.messages):
+    for found in view.answered:
+        call, result = found.call, found.result
         tokens = count_block(counter, result)
-        by_tool.setdefault(call.name, Share()).add(tokens)
+        by_tool.setdefault(call.tool, Share()).add(tokens)
         line = transcript.entries[result.entry].line
-        largest.append(Large(line, call.name, result.call_id, tokens))
+        largest.append(Large(line, call.tool, result.call_id, tokens))
         reads = reads_of(call, result)
         if reads:  # the result of a call that read several files is theirs in common
             by_file.setdefault(", ".join(read.path for read in reads), Share()).add(tokens)
@@ -119,31 +121,15 @@ def _sorted(shares: dict[str, Share]) -> dict[str, Share]:
     return dict(sorted(shares.items(), key=lambda item: -item[1].tokens))
 
 
-def _interactions(messages: Sequence[Message]) -> list[tuple[Block, Block]]:
-    return [
-        (block_at(messages, interaction.call), block_at(messages, interaction.result))
-        for interaction in pair(messages).interactions
-        if interaction.result is not None
-    ]
-
-
-def _reads(messages: Sequence[Message], counter: Counter) -> tuple[Share, Share]:
-    """Count reads that a later read shows again, and reads of a file that changed later."""
-    superseded, stale = Share(), Share()
-    later: dict[str, list[Read]] = {}
-    changed: set[str] = set()
-    for call, result in reversed(_interactions(messages)):
-        reads = reads_of(call, result)
-        if reads and not _is_placeholder(result):
-            if all(any(o.covers(read) for o in later.get(read.key, [])) for read in reads):
-                superseded.add(count_block(counter, result))
-            elif any(read.key in changed for read in reads):
-                stale.add(count_block(counter, result))
-        for read in reads:
-            later.setdefault(read.key, []).append(read)
-        if not result.failed:
-            changed.update(tools.keys_modified_by(call))
-    return superseded, stale
+def _reads(view: View, counter: Counter) -> tuple[Share, Share]:
+    """Count what ``dedup`` drops, and what ``dedup --stale`` replaces beyond that."""
+    shares = Share(), Share()
+    superseded = {read.found.result_at for read in superseded_reads(view, PROTECTED)}
+    for read in superseded_reads(view, PROTECTED, stale=True):
+        if not _is_placeholder(read.found.result):
+            share = shares[read.found.result_at not in superseded]
+            share.add(count_block(counter, read.found.result))
+    return shares
 
 
 def _is_placeholder(result: Block) -> bool:
@@ -153,15 +139,15 @@ def _is_placeholder(result: Block) -> bool:
 
 def _usage(transcript: Transcript, counted: int) -> Usage | None:
     """Take the recorded context sizes: once for each message, the last line of it wins."""
-    usage_of = getattr(transcript.format, "usage_of", None)
-    if usage_of is None:
+    form = transcript.format
+    if not form.usage_keys:
         return None
     sizes: dict[Any, int] = {}
     for index, entry in enumerate(transcript.entries):
-        if b"usage" not in entry.raw:
+        if not any(key in entry.raw for key in form.usage_keys):
             continue
         record = exact.object_or_none(entry.raw)
-        found = None if record is None else usage_of(record)
+        found = None if record is None else form.usage(record)
         if found is not None:
             name, size = found
             sizes[name if isinstance(name, str | int | None) else (index,)] = size

@@ -1,6 +1,7 @@
-r"""The one place where text of a transcript is made safe to print.
+r"""Text for people: made safe to print, and counts with their nouns.
 
-Escapes are visible instead of deleted: who reads the output sees that something was there.
+What a transcript holds is printed by way of this module alone. Escapes are visible instead of
+deleted, so that a reader sees that something was there.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _FIRST_BEYOND_LATIN = 0x100
 
 
 def escape_field(text: str) -> str:
-    r"""Give ``text`` as a quoted value that can forge neither a field nor a line beside it.
+    r"""Return ``text`` as a quoted value that can forge neither a field nor a line beside it.
 
-    The result is a JSON string, so ``json.loads`` gives ``text`` back. What cannot be seen is
+    The result is a JSON string, so ``json.loads`` returns ``text``. What cannot be seen is
     escaped, and so are the quote, the backslash and ``;``, which stands between fields.
     """
     return f'"{_FIELD.sub(_json_escape, text)}"'
 
 
 def escape_terminal(text: str) -> str:
-    r"""Give ``text`` on one line, as ``\n``, ``\x1b``, ``\u202e`` what would act on a terminal.
+    r"""Return ``text`` on one line, as ``\n``, ``\x1b``, ``\u202e`` what would act on a terminal.
 
     For reading only: a backslash stays as it is, so what is already escaped is not escaped twice.
     """
@@ -58,3 +59,8 @@ def _plain_escape(match: re.Match[str]) -> str:
     if code < _FIRST_BEYOND_LATIN:
         return _SHORT.get(char) or f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < _FIRST_ASTRAL else f"\\U{code:08x}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: ``1 result``, ``1,204 results``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

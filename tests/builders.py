@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from compactctl import formats, layers
+from compactctl.formats.base import Link
 from compactctl.jsonl import exact
-from compactctl.layers.base import View
-from compactctl.layers.thinking import settle
+from compactctl.layers.base import Action, Context
+from compactctl.layers.thinking import stale_thinking
 from compactctl.model import Block, Message
 from compactctl.tokens import load_counter
-from compactctl.transcript import loading as transcript
-from compactctl.view.builder import merge_users
+from compactctl.transcript import loading
+from compactctl.transcript import rewrite as rewriting
+from compactctl.transcript.rewrite import changed_entries
+from compactctl.view.edits import apply, first_change
+from compactctl.view.index import View
 
 COUNTER = load_counter("o200k_base")
 
@@ -82,7 +89,41 @@ def view(*messages, counter=COUNTER):
             blocks.append(msgspec.structs.replace(block, entry=entry))
             entry += 1
         numbered.append(Message(message.role, tuple(blocks)))
-    return View(numbered, counter)
+    return Seen(View(numbered), counter)
+
+
+class Seen(Context, frozen=True):
+    """What a layer works on, with its messages at hand."""
+
+    @property
+    def messages(self):
+        return self.view.messages
+
+
+class Applied(NamedTuple):
+    """What a layer made of a view."""
+
+    messages: Sequence[Message]
+    actions: Sequence[Action]
+    note: str
+    mark: dict | None
+
+
+def applied(layer):
+    """The function of a layer that gives the view behind its change instead of the change."""
+
+    @functools.wraps(layer)
+    def run(context, *given, **options):
+        change = layer(context, *given, **options)
+        new = context.messages
+        if change.edits or change.insert:
+            new = apply(new, change.edits, change.insert)
+        return Applied(new, change.actions, change.note, change.mark)
+
+    return run
+
+
+truncate, dedup, prune, summarize = (applied(layers.load(name).run) for name in layers.ORDER)
 
 
 def ids(messages, kind="call"):
@@ -101,29 +142,30 @@ def roles(messages):
 
 def lines(*messages, format_name="messages"):
     """Write a view the plain way: a line a message, or a line a block where one is needed."""
-    module = formats.load(format_name)
-    return [exact.dump(record) + b"\n" for record in records(module, messages)]
+    form = formats.load(format_name)
+    return [exact.dump(record) + b"\n" for record in records(form, messages)]
 
 
-def records(module, messages):
+def records(form, messages):
     parent, like = None, {"cwd": "/w", "sessionId": "s"}
     for number, message in enumerate(messages):
-        own = identity(module, number)
-        like = module.create(message.role, list(message.blocks), like, own, parent)
-        yield like
-        parent = own
+        own = identity(form, number)
+        written = form.create(message.role, list(message.blocks), like, Link(own, parent))
+        yield from written
+        like = written[-1]
+        parent = like[form.links.own] if form.links else own
 
 
-def identity(module, *number):
-    digest = hashlib.sha256(repr(number).encode()).hexdigest()
-    return module.identity(digest) if module.LINK else digest
+def identity(form, *number):
+    return form.new_id(hashlib.sha256(repr(number).encode()).hexdigest())
 
 
 def plain(block):
     """A block without what says where it stands, its JSON in one spelling."""
     words = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, words, block.call_id, block.name, pieces, block.failed, block.image
+    named = block.call_id, block.tool, block.type
+    return block.kind, words, named, pieces, block.failed, block.image
 
 
 def said(messages):
@@ -131,13 +173,29 @@ def said(messages):
     return [(message.role, plain(block)) for message in messages for block in message.blocks]
 
 
+def settle(old, new, mode, *, signed):
+    """The messages of a changed view without the thinking that may not stay."""
+    stale = stale_thinking(new, first_change(old, new), mode, signed=signed)
+    return apply(new, stale) if stale else new
+
+
+def rewrite(found, messages, mark=None):
+    """Write a changed view; what changed is told by identity."""
+    return rewriting.rewrite(found, messages, changed_entries(found.messages, messages), mark)
+
+
+def write(found, messages, mark=None):
+    """The same, and read back: (the lines, what they say)."""
+    return rewriting.write(found, messages, changed_entries(found.messages, messages), mark)
+
+
 def changed(found, layer, given):
     """The view that a layer makes of a transcript before it is written: (messages, mark)."""
-    before = View(found.messages, COUNTER, found.format.SIGNED)
-    change = layers.load(layer)(before, **given)
-    settled = settle(before.messages, change.messages, "auto", signed=before.signed)
-    return merge_users(settled), change.mark
+    old = found.messages
+    change = layers.load(layer).run(Context(View(old), COUNTER), **given)
+    new = apply(old, change.edits, change.insert)
+    return settle(old, new, "auto", signed=found.format.signed), change.mark
 
 
 def load(written, format_name=None):
-    return transcript.load(written, "test", format_name)
+    return loading.load(written, "test", format_name)

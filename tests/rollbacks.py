@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders import load
 from hypothesis import strategies as st
 
-from compactctl.formats.codex_edit import said
+from compactctl.formats.codex.edit import said
 from compactctl.jsonl import exact
 from compactctl.rules.check import breaks_pairs, problems
 
@@ -20,7 +20,7 @@ def rolled_back(draw, records):
     kind = draw(st.sampled_from(("none", "folded", "folded", "turn", "any", "any")))
     if kind == "folded":
         at = draw(st.integers(1, len(records)))
-        records = [*_folded(records[:at]), _rollback(1), *records[at:]]
+        records = _if_whole([*_folded(records[:at]), _rollback(1), *records[at:]], records)
     elif kind == "turn":
         at = draw(st.integers(0, len(records)))
         turn = [(_line("response_item", item), None) for item in WRONG_TURN]
@@ -50,5 +50,5 @@ def _folded(records):
 def _if_whole(more, records):
     """Give the first records, or the others if a call or a result would be alone in the first."""
     found = load([exact.dump(record) + b"\n" for record, _ in more], "codex")
-    every = problems(found.messages, found.format.PROFILE)
+    every = problems(found.messages, found.format.profile)
     return more if found.messages and not any(map(breaks_pairs, every)) else records

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from builders import assistant, call, identity, load, result, text, user
 
 from compactctl import formats
+from compactctl.formats.base import Link
 from compactctl.jsonl import exact
 from compactctl.model import Message
 
@@ -75,8 +76,8 @@ WAYS = [
 @functools.cache
 def ways(name):
     """The ways that a format reads back as they were meant."""
-    module = formats.load(name)
-    open_ways = [way for way in WAYS if module.LINK or not way.forks]
+    has_links = formats.load(name).links is not None
+    open_ways = [way for way in WAYS if has_links or not way.forks]
     return [way for way in open_ways if _reads_back(name, way)]
 
 
@@ -105,7 +106,7 @@ class Scribe:
 
     def __init__(self, name):
         self.name = name
-        self.module = formats.load(name)
+        self.format = formats.load(name)
         self.count = 0
         self.link = None
         self.like = ENVELOPE
@@ -135,14 +136,14 @@ class Scribe:
     def odd(self, record):
         """Put ids into a record of an unknown kind, so that the chain runs through it."""
         own = self._identity()
-        record = record | {self.module.LINK[0]: own, self.module.LINK[1]: self.link}
+        record = self._linked(record, own)
         self.link = own
         return record
 
     def _branch(self, item, draw_way):
         before = self.link
         yield from self.write(item.messages, draw_way)
-        if self.module.LINK:
+        if self.format.links:
             self.link = before
 
     def _exchange(self, answer, reply, way):
@@ -183,19 +184,23 @@ class Scribe:
     def _lines(self, role, blocks, identity=None):
         """Write one line, or several where one holds less; ``identity`` is what they share."""
         own = self._identity()
-        made = self.module.create(role, list(blocks), self.like, identity or own, self.link)
-        for at, record in enumerate(made if isinstance(made, list) else [made]):
+        link = Link(identity or own, self.link)
+        for at, record in enumerate(self.format.create(role, list(blocks), self.like, link)):
             linked = record
-            if self.module.LINK:
+            if self.format.links:
                 own = self._identity() if at else own
-                linked = record | dict(zip(self.module.LINK, (own, self.link), strict=True))
+                linked = self._linked(record, own)
             self.link, self.like = own, linked
             self.places |= {block.call_id: own for block in blocks if block.kind == "call"}
             yield with_shapes(self.name, linked), own
 
+    def _linked(self, record, own):
+        links = self.format.links
+        return record | {links.own: own, links.parent: self.link}
+
     def _identity(self):
         self.count += 1
-        return identity(self.module, "scribe", self.count)
+        return identity(self.format, "scribe", self.count)
 
 
 def with_shapes(name, value):
@@ -218,16 +223,20 @@ def _stands_in(part, stand_in):
 def shape(name, stand_in):
     """The form in which a format reads a block as an image, or as one that it does not know."""
     kind = "image" if stand_in == IMAGE else "other"
-    module = formats.load(name)
+    written_as = formats.load(name)
     for form in SHAPES[stand_in]:
         blocks = [text("x"), text(stand_in)]
-        made = module.create("user", blocks, ENVELOPE, identity(module, 0), None)
-        written = made if isinstance(made, list) else [made]
+        link = Link(identity(written_as, 0), None)
+        written = written_as.create("user", blocks, ENVELOPE, link)
         lines = [exact.dump(_swap(record, stand_in, form)) + b"\n" for record in written]
         blocks = [block for message in load(lines, name).messages for block in message.blocks]
-        if any(block.kind == kind for block in blocks):
+        if any(block.kind == kind and _is_whole(block) for block in blocks):
             return form
     return None
+
+
+def _is_whole(block):
+    return block.image is None or block.image.size > 0
 
 
 def _swap(value, stand_in, form):

@@ -145,7 +145,7 @@ def transcripts(draw, format_name):
     way = st.sampled_from(every)
     lines, objects = [], []
     records = scribe.write(draw(conversations(is_codex=format_name == "codex")), lambda: draw(way))
-    if scribe.module.PROFILE == "openai-responses":
+    if scribe.format.profile == "openai-responses":
         records = _delayed(draw, list(records))
     if format_name == "codex":
         records = rolled_back(draw, records)
@@ -157,10 +157,10 @@ def transcripts(draw, format_name):
             lines.append(draw(st.sampled_from(pools.ODD_LINES)))
         elif style == -7:
             lines.append(draw(st.sampled_from(pools.DURABLE)))
-        elif style == -6 and own is not None and scribe.module.LINK:
+        elif style == -6 and own is not None and scribe.format.links:
             lines.append(orjson.dumps(scribe.odd({"type": "from-the-future"})))
-        elif style == -5 and own is not None and scribe.module.LINK:
-            note = dict.fromkeys(scribe.module.ALSO_LINKED, own)
+        elif style == -5 and own is not None and scribe.format.links:
+            note = dict.fromkeys(scribe.format.links.also, own)
             lines.append(orjson.dumps({"type": "note"} | note))
     return _as_file(draw, format_name, lines, objects)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, said
+from builders import COUNTER, changed, rewrite, said, write
 
 from compactctl import layers, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError
-from compactctl.files.output import read_lines
+from compactctl.files.reading import read_lines
 from compactctl.rules.check import breaks_pairs, problems
 from compactctl.transcript import loading
-from compactctl.transcript.rewrite import rewrite, write
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(CORPUS.glob("*/*.jsonl"))
@@ -35,7 +34,7 @@ def session(request):
 
 
 def broken(found):
-    every = problems(found.messages, found.format.PROFILE, transcript=found)
+    every = problems(found.messages, found.format.profile, transcript=found)
     return [problem for problem in every if breaks_pairs(problem)]
 
 

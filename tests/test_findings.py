@@ -6,14 +6,15 @@ import base64
 import json
 
 import pytest
+from builders import user
 from hypothesis import given
 from hypothesis import strategies as st
-from scribe import PNG
+from scribe import IMAGE, PNG, WAYS, Scribe, shape
 from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError
-from compactctl.formats import claude_code, events
+from compactctl.formats.claude_code import FORMAT as CLAUDE_CODE
 from compactctl.pipeline import refuse_broken
 from compactctl.rules.findings import find
 from compactctl.rules.registry import BY_ID
@@ -27,7 +28,7 @@ def dump(*records):
 
 def findings(raw_lines, profile=None, name=None, *, sendable=False):
     found = loading.load(raw_lines, "f", name)
-    return find(found, profile or found.format.PROFILE, sendable=sendable)
+    return find(found, profile or found.format.profile, sendable=sendable)
 
 
 def told(raw_lines, profile=None, name=None, *, sendable=False):
@@ -124,7 +125,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", WHOLE)
 def test_damage_is_found_by_its_rule_and_nothing_else_is(name, damage, monkeypatch):
-    monkeypatch.setattr(claude_code, "KNOWN_TYPES", None, raising=False)  # "x" is none of them
+    monkeypatch.setattr(CLAUDE_CODE, "known_types", frozenset())  # "x" is none of them
     rule, do = DAMAGE[damage]
     found = findings(do(list(WHOLE[name])))
     assert [f.rule for f in found] == [rule]
@@ -309,7 +310,7 @@ def rewound(monkeypatch):
         content = record.message.content if record.message else None
         return record.type == "user" and record.is_meta is not True and isinstance(content, str)
 
-    monkeypatch.setattr(claude_code, "is_prompt", is_prompt, raising=False)
+    monkeypatch.setattr(CLAUDE_CODE, "is_prompt", is_prompt)
     made = session()
     made.user("No, do it in C.", parent="u11")
     made.assistant("As you wish.")
@@ -332,7 +333,7 @@ def test_many_rewinds_to_one_place_are_one_finding(monkeypatch):
 
 def test_entries_of_unknown_types_are_counted(monkeypatch):
     known = frozenset({"user", "assistant", "system"})
-    monkeypatch.setattr(claude_code, "KNOWN_TYPES", known, raising=False)
+    monkeypatch.setattr(CLAUDE_CODE, "known_types", known)
     made = session()
     made.add("hologram")
     made.add("relocated")
@@ -347,8 +348,7 @@ def test_entries_of_unknown_types_are_counted(monkeypatch):
     assert [f.rule for f in found[2:]] == ["FILE-02"]
 
 
-def test_gaps_in_sequence_numbers_are_told(monkeypatch):
-    monkeypatch.setattr(events, "SEQUENCE", "sequence", raising=False)
+def test_gaps_in_sequence_numbers_are_told():
     said = [
         {"schema_version": 1, "sequence": n, "type": "message", "role": "user", "content": "u"}
         for n in (3, 4, 6, 7, 7, 8)
@@ -494,23 +494,11 @@ def test_the_bytes_of_an_image_are_of_its_type(data, media_type, fits):
     assert [rule for rule, _ in told(lines, name="messages")] == expected
 
 
-@pytest.mark.parametrize("name", [n for n in formats.names() if n != "messages"])
+@pytest.mark.parametrize("name", [name for name in formats.names() if shape(name, IMAGE)])
 def test_images_of_every_format_are_looked_at(name):
-    uri = f"data:image/png;base64,{HTML}"
-    part = {
-        "pi": {"type": "image", "data": HTML, "mimeType": "image/png"},
-        "openai": {"type": "image_url", "image_url": {"url": uri}},
-        "codex": {"type": "input_image", "image_url": uri},
-        "events": {"type": "input_image", "image_url": uri},
-    }.get(name, shown(HTML))
-    message = {"role": "user", "content": [part]}
-    line = {
-        "claude-code": {"type": "user", "uuid": "u", "sessionId": "s", "message": message},
-        "pi": {"type": "message", "id": "a", "timestamp": "T", "message": message},
-        "codex": item("message", **message),
-        "events": {"schema_version": 1, "type": "message"} | message,
-    }.get(name, message)
-    assert told(dump(line), "anthropic", name) == [("IMG-02", 1)]
+    written = Scribe(name).write([user("u", IMAGE)], lambda: WAYS[0])
+    lines = [json.dumps(record).replace(PNG, HTML).encode() for record, _ in written]
+    assert [rule for rule, _ in told(lines, "anthropic", name)] == ["IMG-02"]
 
 
 SERVED = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}

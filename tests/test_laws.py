@@ -9,7 +9,7 @@ from collections import Counter as Multiset
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, load, plain, said
+from builders import COUNTER, changed, load, plain, rewrite, said, write
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chains, options, transcripts
@@ -19,7 +19,6 @@ from compactctl.errors import InputError, InvalidTranscriptError
 from compactctl.jsonl.exact import NotJsonError, parse_many
 from compactctl.model import MADE
 from compactctl.rules.check import breaks_pairs, problems
-from compactctl.transcript.rewrite import rewrite, write
 from compactctl.view import protected
 from compactctl.view.pairs import open_loop
 
@@ -64,7 +63,7 @@ def written_by(result):
 
 
 def errors(transcript):
-    found = problems(transcript.messages, transcript.format.PROFILE)
+    found = problems(transcript.messages, transcript.format.profile)
     return [problem for problem in found if problem.severity == "error"]
 
 
@@ -128,7 +127,7 @@ def test_what_is_written_is_of_the_same_format(name, data):
         left = [record for line in written_by(result) for record in objects(line)]
         # What is left of one may fit another just as well: chat without a call or a rule.
         assert again is found.format or all(
-            map(again.recognise, filter(found.format.recognise, left))
+            map(again.recognises, filter(found.format.recognises, left))
         )
 
 
@@ -189,7 +188,7 @@ def test_untouched_lines_keep_their_bytes_and_their_order(name, data):
 def test_lines_outside_the_view_leave_byte_for_byte(name, data):
     _, found, result = run_any(data, name)
     view = {block.entry for message in found.messages for block in message.blocks}
-    links = [f'"{key}"'.encode() for key in (*(found.format.LINK or ()), *also_linked(found))]
+    links = [f'"{key}"'.encode() for key in linking_members(found)]
     outside = [
         entry.raw.rstrip(b"\r\n")
         for index, entry in enumerate(found.entries)
@@ -200,8 +199,9 @@ def test_lines_outside_the_view_leave_byte_for_byte(name, data):
     assert all(raw in rest for raw in outside)
 
 
-def also_linked(found):
-    return found.format.ALSO_LINKED if found.format.LINK else ()
+def linking_members(found):
+    links = found.format.links
+    return (links.own, links.parent, *links.also) if links else ()
 
 
 @law
@@ -239,7 +239,7 @@ def lonely(transcript):
 def test_no_signed_thinking_is_left_behind_a_change(name, data):
     _, _, found, result = run_one(data, name)
     first, messages = result.steps[0].first_changed, load(written_by(result), name).messages
-    if first is not None and found.format.SIGNED:
+    if first is not None and found.format.signed:
         assert not of_kind(messages[first : open_loop(messages)], "thinking")
 
 
@@ -273,7 +273,7 @@ def test_a_call_that_is_reported_as_the_open_tail_stays_so(name, data):
 
 
 def open_tail(transcript):
-    found = problems(transcript.messages, transcript.format.PROFILE)
+    found = problems(transcript.messages, transcript.format.profile)
     return [problem.call_id for problem in found if problem.rule == "TAIL-01"]
 
 
@@ -301,7 +301,7 @@ def alternates(messages):
 @law
 def test_the_chain_of_parents_reaches_what_it_reached(name, data):
     case, found, result = run_any(data, name)
-    if found.format.LINK is None:
+    if found.format.links is None:
         return
     was, before, _ = walk(case.lines, name)
     now, after, view = walk(written_by(result), name)
@@ -310,8 +310,8 @@ def test_the_chain_of_parents_reaches_what_it_reached(name, data):
 
 def walk(lines, name):
     """Follow the parents up from the last conversation line: ids met, all, and of the view."""
-    own, parent = formats.load(name).LINK
     found = load(lines, name)
+    own, parent = found.format.links.own, found.format.links.parent
     entries = {block.entry for message in found.messages for block in message.blocks}
     parents, view, step = {}, set(), None
     for index, entry in enumerate(found.entries):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compactctl.jsonl import exact, lines
+from compactctl.jsonl import exact, lenient, lines
 from compactctl.transcript import loading
 
 
@@ -180,6 +180,42 @@ def test_a_complaint_about_a_type_tells_the_path_and_no_content():
     assert "secret" not in fault.text
 
 
+class Part(msgspec.Struct):
+    text: str = ""
+    parts: str | list[Part] = ""
+
+
+def leniently(value):
+    return lenient.decode_leniently(value, msgspec.json.Decoder(Part).decode)
+
+
+def test_what_does_not_fit_is_left_out_as_deep_inside_as_possible():
+    odd = {"text": "a", "parts": [{"text": 5, "parts": "b"}, 5, {"text": "c", "parts": "d"}]}
+    record, complaint = leniently(odd)
+    assert complaint.startswith("Expected `str`, got `int`")
+    assert record == Part("a", [Part("", "b"), Part(), Part("c", "d")])
+
+
+@pytest.mark.parametrize("parts", [5, {}, {"text": "a"}, [[]], [5, [{}]]])
+def test_where_nothing_fits_the_rest_is_read(parts):
+    record, complaint = leniently({"text": "a", "parts": parts})
+    assert complaint
+    assert record in (Part("a"), Part("a", [Part()]), Part("a", [Part(), Part()]))
+
+
+def test_an_odd_member_that_is_too_deep_inside_hides_the_record_and_raises_nothing():
+    odd = {"text": 5}
+    for _ in range(500):
+        odd = {"parts": [odd]}
+    record, complaint = leniently({"text": "a", **odd})
+    assert record == Part()
+    assert complaint
+
+
+def test_what_fits_is_read_as_it_is():
+    assert leniently({"text": "a", "parts": [{}], "x": [5]}) == (Part("a", [Part()]), "")
+
+
 def test_a_line_of_many_values_takes_time_in_proportion():
     line = '{"text":"é"}'.encode() * 50_000 + b"\n"
     entries, records, faults = read(line)
@@ -290,3 +326,9 @@ def test_a_damaged_line_leaves_nothing_behind_for_the_collector():
         assert gc.collect() < 50
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n", b""])
+@pytest.mark.parametrize("text", [b"", b"{}", b"a\rb", b"{}\r{}"])
+def test_a_line_is_a_text_and_its_end(text, end):
+    assert lines.line_end(text + end) == end

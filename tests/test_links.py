@@ -6,10 +6,9 @@ import json
 import time
 
 import pytest
-from builders import load, text
+from builders import load, rewrite, text
 
 from compactctl.model import Message
-from compactctl.transcript.rewrite import rewrite
 
 
 def said(own, parent, role, words="w", **members):

@@ -8,6 +8,7 @@ from builders import assistant, exchange, reading, result, system, text, user, v
 from compactctl import placeholders, summaries
 from compactctl.model import Block, Image
 from compactctl.view import protected
+from compactctl.view.index import View
 
 RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
 IMAGE = Block("image", image=Image("image/png", 9, 20, 20))
@@ -30,7 +31,7 @@ def at(messages, places):
         placeholders.of_image(IMAGE),
         text("/help me"),
         IMAGE,
-        Block("other", name="document"),
+        Block("other", type="document"),
     ],
     ids=lambda block: block.text or block.kind,
 )
@@ -93,7 +94,7 @@ def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
 
 
 @pytest.mark.parametrize(
-    "summary", [text("sum", name="summary", meta=True), text(summaries.fence("sum"))]
+    "summary", [text("sum", is_summary=True, meta=True), text(summaries.fence("sum"))]
 )
 def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
     messages = [user(summary), assistant("x"), user("go")]
@@ -101,7 +102,7 @@ def test_a_summary_that_opens_the_view_counts_as_the_first_request(summary):
 
 
 def test_a_summary_that_stands_behind_the_first_request_stays_too():
-    summary = text("sum", name="summary", meta=True)
+    summary = text("sum", is_summary=True, meta=True)
     messages = [user("go"), system("s"), user(RULE, summary), assistant("x"), user("on", summary)]
     assert at(messages, protected.first_request(messages)) == ["go", "sum"]
 
@@ -118,25 +119,25 @@ def test_where_nobody_asked_there_is_no_last_request():
 
 def test_of_identical_rules_the_latest_counts():
     messages = [user(RULE), assistant("x"), user(RULE)]
-    assert {place.message for place in protected.rules(messages)} == {2}
+    assert {place.message for place in protected.rules(View(messages))} == {2}
 
 
 def test_rules_that_differ_all_count():
     messages = [user(RULE), assistant("x"), user(RULE.replace("tabs", "spaces"))]
-    assert {place.message for place in protected.rules(messages)} == {0, 2}
+    assert {place.message for place in protected.rules(View(messages))} == {0, 2}
 
 
 def test_words_of_the_model_are_no_rules():
-    assert protected.rules([assistant(RULE)]) == set()
+    assert protected.rules(View([assistant(RULE)])) == set()
 
 
 def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_ones():
     again = [*reading("a", "tabs", path="/w/AGENTS.md"), *reading("b", "tabs", path="/w/AGENTS.md")]
-    assert {place.message for place in protected.rules(view(*again).messages)} == {2, 3}
+    assert {place.message for place in protected.rules(view(*again).view)} == {2, 3}
 
 
 def test_a_failed_read_of_rules_does_not_count():
-    assert protected.rules(reading("a", "no", path="/w/AGENTS.md", failed=True)) == set()
+    assert protected.rules(View(reading("a", "no", path="/w/AGENTS.md", failed=True))) == set()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_failed_read_of_rules_does_not_count():
 )
 def test_rules_read_through_a_shell_count_with_their_call(command):
     messages = [user("go"), *exchange("a", "Use tabs.", command=command), assistant("x")]
-    assert {place.message for place in protected.rules(messages)} == {1, 2}
+    assert {place.message for place in protected.rules(View(messages))} == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,10 @@ def test_rules_read_through_a_shell_count_with_their_call(command):
     ["cat README.md", "grep tabs CLAUDE.md", "cat CLAUDE.md | head", "cat CLAUDE.md.orig", "ls"],
 )
 def test_other_commands_read_no_rules(command):
-    assert protected.rules([*exchange("a", "Use tabs.", command=command), assistant("x")]) == set()
+    assert (
+        protected.rules(View([*exchange("a", "Use tabs.", command=command), assistant("x")]))
+        == set()
+    )
 
 
 def test_of_identical_rules_that_codex_read_the_latest_counts():
@@ -164,4 +168,4 @@ def test_of_identical_rules_that_codex_read_the_latest_counts():
             f"c{number}", head.format(number, number), tool="exec_command", cmd="cat AGENTS.md"
         )
     ]
-    assert {place.message for place in protected.rules(reads)} == {2, 3}
+    assert {place.message for place in protected.rules(View(reads))} == {2, 3}

@@ -3,8 +3,7 @@
 import pytest
 from builders import call, result
 
-from compactctl.view.read_tools import END
-from compactctl.view.reads import reads_of
+from compactctl.view.reads import END, reads_of
 
 
 def shown(command, answer="text", cwd="/w", tool="Bash", **more):

@@ -14,7 +14,7 @@ from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError
-from compactctl.files.reading import opened, read_lines
+from compactctl.files.reading import open_lines, read_lines
 from compactctl.jsonl.lines import Entry
 from compactctl.rules.findings import find
 from compactctl.transcript import loading
@@ -26,9 +26,9 @@ TURN = b'{"role":"user","content":"u"}\n{"role":"assistant","content":"a"}\n'
 
 def told(path, name=None, *, hold):
     """What a file holds and what is found in it, its lines held or not."""
-    with opened(str(path), hold=hold) as (lines, make_entry):
+    with open_lines(str(path), hold=hold) as (lines, make_entry):
         found = loading.load(lines, path.name, name, make_entry)
-        every = find(found, found.format.PROFILE, sendable=True)
+        every = find(found, found.format.profile, sendable=True)
         entries = [(entry.raw, entry.line) for entry in found.entries]
     return every, entries, found.messages
 
@@ -60,7 +60,7 @@ def test_real_sessions_tell_the_same(path):
 def test_what_is_only_checked_is_not_held(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(TURN)
-    with opened(str(path), hold=False) as (lines, make_entry):
+    with open_lines(str(path), hold=False) as (lines, make_entry):
         found = loading.load(lines, "s", None, make_entry)
         assert not any(isinstance(entry, Entry) for entry in found.entries)
         assert [entry.raw for entry in found.entries] == read_lines(str(path))
@@ -72,7 +72,7 @@ def test_a_file_that_changes_while_it_is_checked_is_refused(tmp_path, now):
     path.write_bytes(TURN)
 
     def check():
-        with opened(str(path), hold=False) as (lines, _):
+        with open_lines(str(path), hold=False) as (lines, _):
             assert list(lines) == read_lines(str(path))
             path.write_bytes(now)
 
@@ -96,7 +96,7 @@ def test_what_is_found_in_a_file_that_was_emptied_meanwhile_is_no_verdict(tmp_pa
     path.write_bytes(TURN)
 
     def check():
-        with opened(str(path), hold=False) as (lines, make_entry):
+        with open_lines(str(path), hold=False) as (lines, make_entry):
             path.write_bytes(b"")
             loading.load(lines, "s", None, make_entry)
 

@@ -6,11 +6,24 @@ import json
 
 import msgspec
 import pytest
-from builders import assistant, call, ids, lines, load, reading, result, roles, text, texts, user
+from builders import (
+    assistant,
+    call,
+    ids,
+    lines,
+    load,
+    reading,
+    result,
+    rewrite,
+    roles,
+    text,
+    texts,
+    user,
+    write,
+)
 
 from compactctl import formats
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript.rewrite import rewrite, write
 
 SAID = [user("go"), *reading("a", "one"), *reading("b", "two"), assistant("done"), user("thanks")]
 ODD = b'{ "role" : "user", "content":"\\u00e9" , "n": 1.0e5, "n": 12345678901234567890123 }\r\n'

@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from builders import COUNTER, exchange, lines, load, reading, user, view
+from builders import COUNTER, dedup, exchange, lines, load, read, reading, result, user, view
 from builders import assistant as says
 
 from compactctl import cli, formats
-from compactctl.layers.dedup import dedup
 from compactctl.stats import LARGEST, stats
 from compactctl.tokens import count_view
 
@@ -78,7 +77,7 @@ def test_the_largest_results_name_their_lines():
 def test_duplicate_and_stale_reads():
     found = measured()
     assert found.superseded_reads.count == 1  # r1, by r2
-    assert found.stale_reads.count == 1  # r3: its file changed and was not read again
+    assert found.stale_reads.count == 0  # r3: its file changed, but nothing else shows it
     assert found.superseded_reads.tokens == COUNTER.count(TEXT)
 
 
@@ -102,6 +101,39 @@ def test_duplicates_are_those_that_dedup_takes_out():
     change = dedup(view(*talk))
     assert found.superseded_reads.count == len(change.actions) == 3
     assert measured(change.messages).superseded_reads.count == 0
+
+
+FOUND_BY_DEDUP = {
+    "standing rules": [*reading("r1", TEXT, path="/w/CLAUDE.md")] * 2,
+    "in the open loop": [
+        says(read("r1"), read("r2")),
+        user(result("r1", TEXT), result("r2", TEXT)),
+    ],
+    "edited, then not read again": [*reading("r1", TEXT), *exchange("e", "ok", **EDIT)],
+    "edited, then read in part": [
+        *reading("r1", TEXT),
+        *exchange("e", "ok", **EDIT),
+        *reading("r2", TEXT[:300], offset=1, limit=9),
+    ],
+    "edited, then read but cut": [
+        *reading("r1", TEXT),
+        *exchange("e", "ok", **EDIT),
+        *reading("r2", f"{TEXT[:600]}\n... (file truncated)"),
+    ],
+    "read again": [*reading("r1", TEXT), *reading("r2", TEXT)],
+}
+
+
+@pytest.mark.parametrize("name", FOUND_BY_DEDUP)
+def test_what_could_go_is_what_dedup_takes_out(name):
+    messages = [user("Go."), *FOUND_BY_DEDUP[name]]
+    if name != "in the open loop":
+        messages.append(says("Done."))
+    found = measured(messages)
+    dropped = dedup(view(*messages))
+    replaced = dedup(view(*messages), mode="stub", stale=True)
+    assert found.superseded_reads.count == len(dropped.actions)
+    assert found.superseded_reads.count + found.stale_reads.count == len(replaced.actions)
 
 
 def test_what_was_already_replaced_is_no_duplicate():
@@ -182,7 +214,7 @@ def test_the_table_names_every_part(told):
     for title in ("by role", "by kind", "results by tool", "results by file read", "/w/c.py"):
         assert title in text
     assert "reads shown again later (1)" in text
-    assert "reads of files changed later (1)" in text
+    assert "reads of files changed later (0)" in text
     assert "[chars]" in text
 
 

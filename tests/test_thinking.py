@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, result, roles, text, thinking, user, view
+from builders import assistant, call, exchange, result, roles, settle, text, thinking, user, view
 
-from compactctl.layers.thinking import first_change, left_of, settle
+from compactctl.layers.thinking import left_of
 from compactctl.model import Message
+from compactctl.view.edits import first_change
 
 SAID = view(
     user("go"),
@@ -71,7 +72,7 @@ def test_keep_keeps_and_drop_drops_everywhere():
 def test_a_message_of_nothing_but_thinking_goes_with_it():
     old = view(user("go"), assistant(thinking()), user("on"), assistant("a")).messages
     new = [Message("user", old[0].blocks), *old[1:]]
-    assert roles(settle(old, new, "auto", signed=True)) == "uua"
+    assert roles(settle(old, new, "auto", signed=True)) == "ua"
 
 
 def test_what_stands_before_the_change_stays_the_same_object():

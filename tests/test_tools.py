@@ -6,15 +6,16 @@ import pytest
 from builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl.view import tools
-from compactctl.view.read_tools import END, read_of
-from compactctl.view.tools import answered, files, keys_modified_by
+from compactctl.view.index import View
+from compactctl.view.reads import END, reads_of
+from compactctl.view.tools import files, keys_modified_by
 
 NUMBERED = "\n".join(f"{number:>6}→line" for number in range(1, 2001))
 
 
 def shown(made, answer):
-    found = read_of(made, answer)
-    return (found.key, found.start, found.stop, found.sure) if found else None
+    (found,) = reads_of(made, answer)
+    return (found.key, found.start, found.stop, found.sure)
 
 
 @pytest.mark.parametrize("tool", ["Read", "read_file", "read", "view_file", "NotebookRead"])
@@ -27,7 +28,7 @@ def test_an_editor_reads_when_it_views():
     view = call("c", "str_replace_editor", command="view", path="/w/a", view_range=[3, 9])
     assert shown(view, result("c", "x")) == ("/w/a", 3, 10, 10)
     create = call("c", "str_replace_editor", command="create", path="/w/a")
-    assert shown(create, result("c")) is None
+    assert reads_of(create, result("c")) == []
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_an_editor_reads_when_it_views():
     ids=["failed", "another tool", "no path", "odd path", "empty path"],
 )
 def test_what_shows_no_file_is_no_read(made, answer):
-    assert read_of(made, answer) is None
+    assert reads_of(made, answer) == []
 
 
 def test_a_result_that_names_its_file_is_a_full_read():
@@ -155,7 +156,7 @@ def test_files_are_named_once_in_order_and_only_of_calls_that_succeeded():
         *exchange("e", "ok", tool="Edit", file_path="/w/a.py"),
         assistant(call("f", "Write", file_path="/w/f.py")),
     ]
-    assert files(messages) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
+    assert files(View(messages)) == tools.Files(["/w/a.py", "./b.py"], ["/w/a.py"])
 
 
 def test_files_read_through_a_shell_are_named_too():
@@ -166,12 +167,12 @@ def test_files_read_through_a_shell_are_named_too():
         *exchange("d", "no", command="cat f.py", failed=True),
         *exchange("e", "x", tool="read_many_files", paths=["g.py", "h.py"]),
     ]
-    assert files(messages).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
+    assert files(View(messages)).read == ["/w/a.py", "b c.py", "d.py", "g.py", "h.py"]
 
 
 def test_each_result_is_of_the_tool_that_it_answers():
     messages = [*exchange("a", "x", tool="One"), assistant(call("a", "Two")), user(result("a"))]
-    assert list(answered(messages).values()) == ["One", "Two"]
+    assert list(View(messages).tools.values()) == ["One", "Two"]
 
 
 @pytest.mark.parametrize("status", ["pending", None, 5, {"x": 1}, ["done"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -9,7 +10,6 @@ import os
 import pytest
 
 from compactctl import cli
-from compactctl.bulk import discover
 from compactctl.rules.registry import BY_ID, FAMILIES, FILE_RULES, RULES
 from compactctl.rules.rule import PROFILES
 
@@ -232,14 +232,15 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_judged(run, folder):
 
 
 def test_a_file_that_goes_while_its_folder_is_walked_is_told(run, folder, monkeypatch):
-    listed = discover._entries
+    scan = os.scandir
 
-    def listed_before(path):
-        entries = listed(path)
+    def scan_then_unlink(path):
+        with scan(path) as entries:
+            found = list(entries)
         (folder / "c.jsonl").unlink(missing_ok=True)
-        return entries
+        return contextlib.nullcontext(found)
 
-    monkeypatch.setattr(discover, "_entries", listed_before)
+    monkeypatch.setattr(os, "scandir", scan_then_unlink)
     code, _, err = run(folder)
     assert code == 1
     assert f"compactctl: {folder}/c.jsonl: cannot be read: No such file" in err

@@ -1,8 +1,8 @@
 """Many files in one run: ``compact ARCHIVE… -o OUT``.
 
-``plan`` turns what the command line names into jobs, ``task`` does one of them from end to end,
-``pool`` and ``cluster`` run tasks somewhere, ``drive`` keeps them busy and takes in what they
-report, ``manifest`` remembers it. Importing this imports none of them.
+``plan`` makes jobs of what the command line names, ``task`` does one of them from end to end,
+``pool`` and ``cluster`` run tasks somewhere, ``scheduler`` keeps them busy, ``manifest`` remembers
+the outcomes, and ``driver`` puts them all together. Importing this imports none of them.
 """
 
 # Names stay strings: a path and a URL are the same to most of this.
@@ -26,7 +26,7 @@ __all__ = ["absolute", "is_wanted", "keep_original", "run"]
 
 
 def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = False) -> bool:
-    """Say whether these FILEs and this ``-o`` make a bulk run and not one stage of a pipe.
+    """Return whether these FILEs and this ``-o`` make a bulk run and not one stage of a pipe.
 
     Raises:
         UsageError: standard input among several FILEs.
@@ -64,6 +64,6 @@ def keep_original(folder: str, file: str, result: Result) -> None:
         InputError: the archive cannot be written, or the file has changed since it was read.
 
     """
-    from compactctl.bulk.archive import keep_of_stage  # noqa: PLC0415 (only with --archive)
+    from compactctl.bulk.archive import Archive  # noqa: PLC0415 (only with --archive)
 
-    keep_of_stage(folder, file, result)
+    Archive(folder).put_read(file, result)

@@ -19,9 +19,12 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from compactctl.bulk import manifest, storage, targets
+from compactctl.bulk import manifest
+from compactctl.bulk.storage import ChangedError, LocalStorage, storage_of
+from compactctl.bulk.targets import is_url, join
 from compactctl.errors import CompactctlError, InputError
-from compactctl.files import pack, packing, unpack
+from compactctl.files.compression import MAGIC_LENGTH, gzip_bytes, is_packed, lines_of
+from compactctl.files.folders import MANIFEST
 from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
@@ -39,126 +42,124 @@ class NotRestoredError(CompactctlError):
     """There is no original, or what there is does not match its hash."""
 
 
-def keep(folder: str, raw: bytes, made: Iterable[str | None], digest: str | None = None) -> None:
-    """Keep the original ``raw``, which the files of the hashes ``made`` come from.
+class Archive:
+    """A folder or a URL of originals."""
 
-    ``digest`` is its own hash, if that is known already.
+    def __init__(self, folder: str) -> None:
+        """Touch nothing yet."""
+        self._folder = folder
+        self._storage = storage_of(folder)
 
-    Raises:
-        InputError: the archive cannot be written.
+    def put(self, raw: bytes, made: Iterable[str | None], digest: str | None = None) -> None:
+        """Keep the original ``raw``, which the files of the hashes ``made`` come from.
 
-    """
-    digest = digest or hashlib.sha256(raw).hexdigest()
-    path = _object(folder, digest)
-    if not storage.exists(path):
-        is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-        storage.put(path, pack.gzip_bytes(raw, *([_QUICK] if is_packed else [])))
-    for key in made:
-        if key is not None and key != digest:
-            storage.put(_entry(folder, key, digest), b"")
+        ``digest`` is its own hash, if that is known already.
 
+        Raises:
+            InputError: the archive cannot be written.
 
-def has(folder: str, digest: str) -> bool:
-    """Say whether the original of that hash is kept."""
-    return storage.exists(_object(folder, digest))
+        """
+        digest = digest or hashlib.sha256(raw).hexdigest()
+        if not self.has(digest):
+            level = (_QUICK,) if is_packed(raw[:MAGIC_LENGTH]) else ()
+            self._storage.put(self._object(digest), gzip_bytes(raw, *level))
+        for key in made:
+            if key is not None and key != digest:
+                self._storage.put(self._entry(key, digest), b"")
 
+    def has(self, digest: str) -> bool:
+        """Return whether the original of that hash is kept."""
+        return self._storage.exists(self._object(digest))
 
-def note_unchanged(folder: str, digest: str) -> None:
-    """Remember that a file is its own original, which needs no copy."""
-    storage.put(_entry(folder, digest, digest), b"")
+    def note_unchanged(self, digest: str) -> None:
+        """Remember that a file is its own original, which needs no copy."""
+        self._storage.put(self._entry(digest, digest), b"")
 
+    def put_read(self, file: str, result: Result) -> None:
+        """Keep what one stage has read of ``file``; see ``compactctl.bulk.keep_original``."""
+        lines = [entry.raw for entry in result.transcript.entries]
+        try:
+            raw = b"".join(lines) if file == STANDARD else storage_of(file).read(file).raw
+            is_same = lines_of(raw) == list(io.BytesIO(b"".join(lines)))
+        except ChangedError:
+            is_same = False
+        if not is_same:
+            raise InputError("changed since it was read; nothing was written", file=file)
+        made = hashlib.sha256(b"".join(result.written().chunks)).hexdigest()
+        digest = hashlib.sha256(raw).hexdigest()
+        if made == digest:
+            self.note_unchanged(made)
+        else:
+            self.put(raw, (made, (result.mark or {}).get("input_sha256")), digest)
 
-def keep_of_stage(folder: str, file: str, result: Result) -> None:
-    """Keep what one stage has read of ``file``; see ``compactctl.bulk.keep_original``."""
-    lines = [entry.raw for entry in result.transcript.entries]
-    try:
-        raw = b"".join(lines) if file == STANDARD else storage.read(file).raw
-        is_same = packing.lines_of(raw) == list(io.BytesIO(b"".join(lines)))
-    except storage.ChangedError:
-        is_same = False
-    if not is_same:
-        raise InputError("changed since it was read; nothing was written", file=file)
-    made = hashlib.sha256(b"".join(result.written().chunks)).hexdigest()
-    digest = hashlib.sha256(raw).hexdigest()
-    if made == digest:
-        note_unchanged(folder, made)
-    else:
-        keep(folder, raw, (made, (result.mark or {}).get("input_sha256")), digest)
+    def original(self, name: str, raw: bytes) -> bytes:
+        """Return the original of the compacted file ``name`` that holds ``raw``.
 
+        Raises:
+            NotRestoredError: none or several fit, or the one kept is damaged.
 
-def _object(folder: str, digest: str) -> str:
-    return targets.join(folder, f"{digest[:2]}/{digest}.gz")
+        """
+        itself = _by_hash(raw)
+        digest = _in_manifest(name, next(iter(itself))) or self._find(name, raw, list(itself))
+        if digest in itself:
+            return itself[digest]
+        path = self._object(digest)
+        try:
+            found = gzip.decompress(self._storage.read(path).raw)
+        except InputError:
+            raise NotRestoredError(
+                f"its original, {digest}, is not in {self._folder}; was it another --archive?",
+                file=name,
+            ) from None
+        except (OSError, EOFError, zlib.error):
+            raise NotRestoredError(f"its original, {digest}, is damaged", file=name) from None
+        if hashlib.sha256(found).hexdigest() != digest:
+            raise NotRestoredError(f"its original, {digest}, does not match its hash", file=name)
+        return found
 
+    def _object(self, digest: str) -> str:
+        return join(self._folder, f"{digest[:2]}/{digest}.gz")
 
-def _entry(folder: str, key: str, digest: str) -> str:
-    return targets.join(folder, f"index/{key[:2]}/{key}-{digest}")
+    def _entry(self, key: str, digest: str) -> str:
+        return join(self._folder, f"index/{key[:2]}/{key}-{digest}")
 
+    def _find(self, name: str, raw: bytes, own: list[str]) -> str:
+        """Find the hash of the original by the index, then by the record of the compaction."""
+        for key in [*own, *_recorded(raw)]:
+            found = self._index(key)
+            if len(found) > 1:
+                raise NotRestoredError(
+                    f"{len(found)} originals were compacted to these very bytes: "
+                    f"{', '.join(found)}",
+                    file=name,
+                )
+            if found:
+                return found[0]
+        raise NotRestoredError(f"no original of it is in {self._folder}", file=name)
 
-def original(folder: str, name: str, raw: bytes) -> bytes:
-    """Give the original of the compacted file ``name`` that holds ``raw``.
-
-    Raises:
-        NotRestoredError: none or several fit, or the one kept is damaged.
-
-    """
-    itself = _by_hash(raw)
-    digest = _find(folder, name, raw, list(itself))
-    if digest in itself:
-        return itself[digest]
-    try:
-        kept = storage.read(_object(folder, digest)).raw
-        found = gzip.decompress(kept)
-    except InputError:
-        raise NotRestoredError(
-            f"its original, {digest}, is not in {folder}; was it another --archive?", file=name
-        ) from None
-    except (OSError, EOFError, zlib.error):
-        raise NotRestoredError(f"its original, {digest}, is damaged", file=name) from None
-    if hashlib.sha256(found).hexdigest() != digest:
-        raise NotRestoredError(f"its original, {digest}, does not match its hash", file=name)
-    return found
+    def _index(self, key: str) -> list[str]:
+        if self.has(key):
+            return [key]
+        names = self._storage.names_in(join(self._folder, f"index/{key[:2]}"))
+        found = [name.rpartition("-") for name in names]
+        return sorted(digest for made, _, digest in found if made == key)
 
 
 def _by_hash(raw: bytes) -> dict[str, bytes]:
-    """Give the bytes of a file by their hash, and what they hold if they are packed by its."""
-    is_packed = unpack.is_packed(raw[: unpack.MAGIC_LENGTH])
-    every = (raw, b"".join(packing.lines_of(raw))) if is_packed else (raw,)
+    """Return the bytes of a file by their hash, then what they hold if they are compressed."""
+    every = (raw, b"".join(lines_of(raw))) if is_packed(raw[:MAGIC_LENGTH]) else (raw,)
     return {hashlib.sha256(data).hexdigest(): data for data in every}
-
-
-def _find(folder: str, name: str, raw: bytes, own: list[str]) -> str:
-    """Find the hash of the original: by the manifest, by the index, by the compaction record."""
-    if by_manifest := _in_manifest(name, own[0]):
-        return by_manifest
-    for key in [*own, *_recorded(raw)]:
-        found = _index(folder, key)
-        if len(found) > 1:
-            raise NotRestoredError(
-                f"{len(found)} originals were compacted to these very bytes: {', '.join(found)}",
-                file=name,
-            )
-        if found:
-            return found[0]
-    raise NotRestoredError(f"no original of it is in {folder}", file=name)
-
-
-def _index(folder: str, key: str) -> list[str]:
-    if storage.exists(_object(folder, key)):
-        return [key]
-    shelf = targets.join(folder, f"index/{key[:2]}")
-    found = [entry.rpartition("-") for entry in storage.list_folder(shelf)]
-    return sorted(digest for made, _, digest in found if made == key)
 
 
 def _in_manifest(name: str, digest: str) -> str | None:
     """Ask the manifest above a file which source it was made of."""
-    if targets.is_url(name) or name == "-":
+    if is_url(name) or name == STANDARD:
         return None
     path = os.path.realpath(name)
     folder = os.path.dirname(path)
     while True:
         tail = os.path.relpath(path, folder)
-        for line in reversed(_lines(os.path.join(folder, manifest.NAME))):
+        for line in reversed(_lines(os.path.join(folder, MANIFEST))):
             if line.output_sha256 == digest and _ends_with(line.output, tail):
                 return line.input_sha256
         if folder == os.path.dirname(folder):
@@ -166,9 +167,9 @@ def _in_manifest(name: str, digest: str) -> str | None:
         folder = os.path.dirname(folder)
 
 
-def _lines(path: str) -> list[manifest.Line]:
+def _lines(path: str) -> list[manifest.ManifestLine]:
     try:
-        return list(manifest.lines(storage.read_optional(path) or b""))
+        return list(manifest.lines(LocalStorage().read_optional(path) or b""))
     except InputError:  # somebody else's, which is not for us to read
         return []
 
@@ -178,9 +179,9 @@ def _ends_with(output: str | None, tail: str) -> bool:
 
 
 def _recorded(raw: bytes) -> list[str]:
-    """Give the hashes that compaction records in a file state as their input, newest first."""
+    """Return the hashes that compaction records in a file state as their input, newest first."""
     found: list[str] = []
-    for line in packing.lines_of(raw):
+    for line in lines_of(raw):
         if b'"input_sha256"' not in line:
             continue
         try:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
-    from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
+    from compactctl.bulk.task import Job, Outcome
 
 _RETRIES = 2
 _AHEAD = 2
@@ -38,7 +38,7 @@ class LostError(CompactctlError):
     exit_code = 6
 
     def __init__(self) -> None:
-        """Say what to do."""
+        """Tell the user how to go on."""
         super().__init__("the Dask scheduler is gone; run the same command with --resume")
 
 
@@ -93,7 +93,7 @@ class Cluster:
             ) from None
 
     def width(self) -> int:
-        """Give the number of tasks to have under way; workers may come and go.
+        """Return the number of tasks to have under way; workers may come and go.
 
         Raises:
             LostError: the scheduler is gone.
@@ -132,7 +132,7 @@ class Cluster:
         """Do nothing: the task itself keeps the time."""
 
     def release(self, future: Future[list[Outcome]]) -> str | None:  # noqa: ARG002 (see Pool)
-        """Do nothing: Dask looks after its workers."""
+        """Do nothing: Dask looks after its workers itself."""
         return None
 
     def close(self, *, now: bool = False) -> None:
@@ -142,7 +142,7 @@ class Cluster:
         self._client.close()
 
     def describe(self, error: BaseException) -> str:
-        """Say why a task that ran alone came to nothing."""
+        """Return why a task that ran alone came to nothing."""
         if type(error).__name__ == "KilledWorker":
             return "each worker that took it died (out of memory?)"
         return f"its worker failed: {type(error).__name__}"

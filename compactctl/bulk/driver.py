@@ -21,8 +21,8 @@ from compactctl.tokens import load_counter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.bulk.job import Job
     from compactctl.bulk.settings import Settings
+    from compactctl.bulk.task import Job
 
 _SOME_FAILED = 6
 _TEMPORARY = re.compile(r"\..+\.jsonl(\.gz|\.zst)?\.[0-9a-f]{8}")
@@ -91,15 +91,15 @@ def _sweep(out: str | None, settings: Settings) -> None:
 def _drive(
     jobs: list[Job], settings: Settings, writer: manifest.Writer, progress: Progress, stop: Stop
 ) -> None:
-    engine = start(settings, sum(job.size for job in jobs))
+    workers = start(settings, sum(job.size for job in jobs))
     tasks = batches(jobs, group=settings.engine == "dask")
     try:
-        for outcome in outcomes(engine, tasks, stop):
+        for outcome in outcomes(workers, tasks, stop):
             if outcome.is_new:
                 writer.append(outcome.line)
             progress.take(outcome)
     finally:
-        engine.close(now=stop.at_once())
+        workers.close(now=stop.at_once())
 
 
 def _conclude(progress: Progress, out: str | None, settings: Settings, stop: Stop) -> int:

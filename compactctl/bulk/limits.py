@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OverdueError(BaseException):
-    """A file took too long. No ``Exception``: nobody on the way may take it for one of his."""
+    """A file took too long. A ``BaseException``, so that no ``except Exception`` swallows it."""
 
 
 @contextmanager

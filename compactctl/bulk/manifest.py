@@ -11,28 +11,28 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from compactctl.bulk import storage, targets
+from compactctl.bulk import targets
+from compactctl.bulk.storage import RemoteStorage, storage_of
 from compactctl.errors import InputError, UsageError
+from compactctl.files.folders import MANIFEST
 from compactctl.jsonl import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME = "manifest.jsonl"
-
-Status = Literal["done", "unchanged", "skipped", "failed"]
+FileStatus: TypeAlias = Literal["done", "unchanged", "skipped", "failed"]
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """What became of one file (CONTRACT §11); hashes are of the files as they are stored."""
+class ManifestLine(msgspec.Struct, frozen=True, gc=False):
+    """What became of one file; hashes are of the files as they are stored."""
 
     source: str
     output: str | None
-    status: Status
+    status: FileStatus
     input_sha256: str | None = None
     output_sha256: str | None = None
     format: str | None = None
@@ -43,47 +43,37 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     seconds: float = 0.0
 
 
-def encode(line: Line) -> bytes:
-    """Write one line; names that are no Unicode leave as escapes."""
+def encode(line: ManifestLine) -> bytes:
+    """Return one line as bytes; names that are no Unicode leave as escapes."""
     return exact.dump(msgspec.structs.asdict(line)) + b"\n"
 
 
-def _decode(raw: bytes) -> Line | None:
+def _decode(raw: bytes) -> ManifestLine | None:
     """Read one line; None for what a killed run left of its last one."""
     try:
-        return msgspec.convert(exact.parse(raw), Line)
+        return msgspec.convert(exact.parse(raw), ManifestLine)
     except (exact.NotJsonError, msgspec.ValidationError):
         return None
 
 
-def lines(data: bytes) -> Iterator[Line]:
-    """Give the lines of a manifest, oldest first."""
+def lines(data: bytes) -> Iterator[ManifestLine]:
+    """Yield the lines of a manifest, oldest first."""
     return filter(None, map(_decode, data.split(b"\n")))
 
 
-def is_manifest(head: bytes) -> bool:
-    """Say whether a file that starts with ``head`` is a manifest and no transcript."""
-    first: Any = None
-    try:
-        first = exact.parse(head.partition(b"\n")[0])
-    except exact.NotJsonError:
-        return False
-    return isinstance(first, dict) and {"source", "output", "status"} <= first.keys()
-
-
-def last_lines(out: str) -> dict[str, Line]:
-    """Give the last line of each source in the manifest of ``out``."""
-    path = targets.join(out, NAME)
-    data = storage.read_optional(path)
+def last_lines(out: str) -> dict[str, ManifestLine]:
+    """Return the last line of each source in the manifest of ``out``."""
+    path = targets.join(out, MANIFEST)
+    data = storage_of(path).read_optional(path)
     return {line.source: line for line in lines(data)} if data else {}
 
 
-class Local:
+class LocalManifest:
     """Appends to a manifest on a disk, which one run has to itself."""
 
     def __init__(self, out: str) -> None:
         """Open it, and make sure that no other run is writing to ``out``."""
-        self._path = os.path.join(out, NAME)
+        self._path = os.path.join(out, MANIFEST)
         try:
             os.makedirs(out, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -103,7 +93,7 @@ class Local:
         except OSError:
             pass  # a network disk without locks
 
-    def append(self, line: Line) -> None:
+    def append(self, line: ManifestLine) -> None:
         """Write a line, in one piece."""
         self._append(encode(line))
 
@@ -121,15 +111,15 @@ class Local:
             ) from None
 
     def close(self) -> None:
-        """Let go of it, safe on the disk."""
+        """Sync it to the disk and close it."""
         try:
             os.fsync(self._handle)
         finally:
             os.close(self._handle)
 
 
-class Remote:
-    """Keeps a manifest where nothing can be appended: put as a whole, now and then.
+class RemoteManifest:
+    """A manifest where nothing can be appended: put as a whole, now and then.
 
     What a kill loses is repeated by the next run, to the same bytes.
     """
@@ -138,14 +128,14 @@ class Remote:
     """Seconds between two puts, and a put takes at most a tenth of the time."""
 
     def __init__(self, out: str) -> None:
-        """Take over the lines that are there."""
-        self._path = targets.join(out, NAME)
-        self._data = bytearray(storage.read_optional(self._path) or b"")
+        """Read the lines that are there."""
+        self._path = targets.join(out, MANIFEST)
+        self._data = bytearray(RemoteStorage().read_optional(self._path) or b"")
         self._next = time.monotonic() + self._OFTEN
         self._new = False
 
-    def append(self, line: Line) -> None:
-        """Take in a line."""
+    def append(self, line: ManifestLine) -> None:
+        """Add a line, to be put with others."""
         self._data += encode(line)
         self._new = True
         if time.monotonic() >= self._next:
@@ -153,7 +143,7 @@ class Remote:
 
     def _put(self) -> None:
         start = time.monotonic()
-        storage.put(self._path, bytes(self._data))
+        RemoteStorage().put(self._path, bytes(self._data))
         self._new = False
         now = time.monotonic()
         self._next = now + max(self._OFTEN, 10 * (now - start))
@@ -164,17 +154,17 @@ class Remote:
             self._put()
 
 
-class Nowhere:
+class NoManifest:
     """Keeps nothing: for a dry run, and for files that are changed in place."""
 
-    def append(self, line: Line) -> None:
+    def append(self, line: ManifestLine) -> None:
         """Forget it."""
 
     def close(self) -> None:
         """Do nothing."""
 
 
-Writer = Local | Remote | Nowhere
+Writer: TypeAlias = LocalManifest | RemoteManifest | NoManifest
 
 
 def writer(out: str | None) -> Writer:
@@ -186,5 +176,5 @@ def writer(out: str | None) -> Writer:
 
     """
     if out is None:
-        return Nowhere()
-    return Remote(out) if targets.is_url(out) else Local(out)
+        return NoManifest()
+    return RemoteManifest(out) if targets.is_url(out) else LocalManifest(out)

@@ -9,14 +9,16 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from compactctl.bulk import discover, manifest, targets
-from compactctl.bulk.job import Job
+from compactctl.bulk import discover, targets
+from compactctl.bulk.task import Job
 from compactctl.errors import InputError, UsageError
+from compactctl.files.folders import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from compactctl.bulk.manifest import Line
+    from compactctl.bulk.manifest import ManifestLine
+    from compactctl.files.folders import Avoid, FoundFile
 
 _A_TASK = 4_000_000
 """Bytes of transcripts that take a tenth of a second: worth the trip to a cluster."""
@@ -31,9 +33,9 @@ def plan(
     *,
     in_place: bool = False,
     archive: str | None = None,
-    previous: Mapping[str, Line] | None = None,
+    previous: Mapping[str, ManifestLine] | None = None,
 ) -> list[Job]:
-    """Give the jobs, largest first, so that none that is long comes last.
+    """Return the jobs, largest first, so that none that is long comes last.
 
     Raises:
         UsageError: two files would become one, or one would be written over.
@@ -57,7 +59,7 @@ def plan(
 
 
 def _job(
-    found: discover.Found, out: str | None, in_place: bool, previous: Mapping[str, Line]
+    found: FoundFile, out: str | None, in_place: bool, previous: Mapping[str, ManifestLine]
 ) -> Job:
     if in_place and targets.is_url(found.source):
         raise UsageError(f"--in-place is for files on a disk, not {found.source}; use -o")
@@ -75,7 +77,7 @@ def _job(
     )
 
 
-def _avoid(folders: Iterable[str]) -> discover.Avoid:
+def _avoid(folders: Iterable[str]) -> Avoid:
     own = {os.path.realpath(folder) for folder in folders if not targets.is_url(folder)}
 
     def avoid(folder: str) -> bool:
@@ -90,7 +92,7 @@ def _real_folder(folder: str) -> str:
 
 
 def _real(path: str, *, follow: bool = True) -> str:
-    """Give the one name of a file that may have several."""
+    """Return the one name of a file that may have several."""
     if targets.is_url(path):
         return path
     if follow and os.path.islink(path):
@@ -101,9 +103,7 @@ def _real(path: str, *, follow: bool = True) -> str:
 
 def _refuse_collisions(jobs: Mapping[tuple[str, str | None], Job], out: str) -> None:
     read = {source: job.source for (source, _), job in jobs.items()}
-    made: dict[str, str] = {
-        _real(targets.absolute(targets.join(out, manifest.NAME))): "the manifest"
-    }
+    made: dict[str, str] = {_real(targets.absolute(targets.join(out, MANIFEST))): "the manifest"}
     for job in jobs.values():
         assert job.target is not None
         assert job.output is not None
@@ -132,7 +132,7 @@ def refuse_report(report: str | None, jobs: Iterable[Job]) -> None:
 
 
 def batches(jobs: Iterable[Job], *, group: bool) -> Iterator[list[Job]]:
-    """Put jobs into tasks: one each, or for a cluster as many as are worth the trip.
+    """Group jobs into tasks: one each, or for a cluster as many as are worth the trip.
 
     In the local pool a task costs a tenth of a millisecond, on a cluster two.
     """

@@ -24,18 +24,17 @@ from compactctl.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.bulk.job import Job, Outcome
     from compactctl.bulk.settings import Recipe
+    from compactctl.bulk.task import Job, Outcome
 
 PRELOAD = "COMPACTCTL_BULK_PRELOAD"
-"""Tells ``preload``, in the process that workers are forked from, which tokenizer they need, and
-how many bytes there are for each of them."""
+"""Tells ``preload`` which tokenizer the workers need and how many bytes there are for each."""
 
 _START = 2.0
-"""Seconds in which a worker that is to be ended must have come to say its number."""
+"""Seconds to wait for the pid of a worker that is to be killed."""
 
 _GRACE = 3.0
-"""Seconds that a worker has to end an overdue file itself; then it is ended."""
+"""Seconds that a worker gets to give up an overdue file itself before it is killed."""
 
 
 class _Worker(msgspec.Struct, frozen=True):
@@ -50,7 +49,7 @@ class _Busy(msgspec.Struct):
 
 
 class Pool:
-    """Workers that are started when there is something to do and kept for the next task."""
+    """Workers, started when there is something to do and reused for the next task."""
 
     def __init__(self, recipe: Recipe, workers: int, memory: int, size: int = 0) -> None:
         """Start nothing yet.
@@ -70,7 +69,7 @@ class Pool:
         self._context.set_forkserver_preload(["compactctl.bulk.preload"])
 
     def width(self) -> int:
-        """Give the number of tasks that can run at a time."""
+        """Return the number of tasks that can run at a time."""
         return self._workers
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Outcome]]:
@@ -105,7 +104,7 @@ class Pool:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def end_overdue(self) -> None:
-        """End the workers that should have given up their file themselves and have not."""
+        """Kill the workers that should have given up their file themselves and have not."""
         now = time.monotonic()
         for busy in self._busy.values():
             if now > busy.until and not busy.is_overdue:
@@ -113,7 +112,7 @@ class Pool:
                 _kill(busy.worker)
 
     def release(self, future: Future[list[Outcome]]) -> str | None:
-        """Take the worker back; say why the file is to blame if the worker had to be ended."""
+        """Take the worker back; return why the file is to blame if the worker had to be ended."""
         busy = self._busy.pop(future)
         if isinstance(future.exception(), BrokenProcessPool):
             busy.worker.executor.shutdown(wait=False)
@@ -124,7 +123,7 @@ class Pool:
         return None
 
     def close(self, *, now: bool = False) -> None:
-        """End all workers, when they have finished or at once."""
+        """End all workers, at once or when they have finished."""
         workers = [*self._idle, *(busy.worker for busy in self._busy.values())]
         for worker in workers if now else ():
             _kill(worker)
@@ -132,7 +131,7 @@ class Pool:
             worker.executor.shutdown(wait=True, cancel_futures=True)
 
     def describe(self, error: BaseException) -> str:
-        """Say why a task that ran alone came to nothing."""
+        """Return why a task that ran alone came to nothing."""
         if isinstance(error, BrokenProcessPool):
             return "its worker died twice (out of memory? see --max-memory), the second time alone"
         return f"its worker failed: {type(error).__name__}"

@@ -22,7 +22,8 @@ def _load_tokenizer(name: str, size: int) -> None:
 
 for _layer in layers.ORDER:
     layers.load(_layer)
-formats.names()  # imports them all
+for _format in formats.names():
+    formats.load(_format)
 with suppress(Exception):  # a worker says it, with the file that needed it
     _name, _, _size = os.environ["COMPACTCTL_BULK_PRELOAD"].partition(":")
     _load_tokenizer(_name, int(_size))

@@ -10,7 +10,7 @@ from compactctl.console import say
 from compactctl.text import escape_terminal
 
 if TYPE_CHECKING:
-    from compactctl.bulk.job import Outcome
+    from compactctl.bulk.task import Outcome
 
 _STATUSES = ("done", "unchanged", "skipped", "failed")
 _AGAIN = "done before"
@@ -31,7 +31,7 @@ class Row:
 
 
 class Progress:
-    """Takes in outcomes and keeps nothing but sums."""
+    """Shows outcomes as they come, and sums them up."""
 
     def __init__(self, files: int, size: int, *, quiet: bool, verbose: bool) -> None:
         """Show a bar if there is a terminal to show it on."""
@@ -70,18 +70,18 @@ class Progress:
             self._bar.write(shown, file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away, once it has shown how all ended: it skips what comes too fast."""
+        """Remove the bar, after a last refresh: it skips what comes too fast."""
         if self._bar is not None:
             self._bar.refresh()
             self._bar.close()
             self._bar = None
 
     def failed(self) -> int:
-        """Give the number of files that failed."""
+        """Return the number of files that failed."""
         return self.rows["failed"].files
 
     def finished(self) -> int:
-        """Give the number of files that have come to an end."""
+        """Return the number of files that have come to an end."""
         return self._seen
 
     def table(self, tokenizer: str) -> None:

@@ -1,4 +1,4 @@
-"""Keep an engine busy, take in what it reports, and stop it when the user asks for that."""
+"""Keep the workers busy, collect their outcomes, and stop when the user asks for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from compactctl.bulk.job import Job, Outcome
-from compactctl.bulk.manifest import Line
+from compactctl.bulk.manifest import ManifestLine
+from compactctl.bulk.task import Job, Outcome
 from compactctl.errors import CompactctlError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compactctl.bulk.pool import Pool
     from compactctl.bulk.settings import Settings
 
-    Engine: TypeAlias = Pool | Cluster
+    Workers: TypeAlias = Pool | Cluster
 
 _STDERR = 2
 _STOPPING = b"\ncompactctl: stopping when the files in hand are done; once more ends them\n"
@@ -35,7 +35,7 @@ class Stop:
     signal = 0
 
     def __call__(self, number: int, _frame: object) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         self.asked += 1
         self.signal = number
         if self.asked == 1:
@@ -43,13 +43,13 @@ class Stop:
                 os.write(_STDERR, _STOPPING)  # print may be what the signal has interrupted
 
     def at_once(self) -> bool:
-        """Say whether not even the files in hand are to be finished."""
+        """Return whether not even the files in hand are to be finished."""
         return self.asked > 1
 
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Let SIGINT and SIGTERM ask for the end instead of making it."""
+    """Make SIGINT and SIGTERM a request to stop."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # a caller's thread; signals are none of our business
@@ -62,20 +62,20 @@ def stoppable() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def start(settings: Settings, size: int) -> Engine:
-    """Start the engine that was asked for; there are ``size`` bytes to do."""
+def start(settings: Settings, size: int) -> Workers:
+    """Start the workers that were asked for; there are ``size`` bytes to do."""
     if settings.engine == "dask":
         from compactctl.bulk.cluster import Cluster  # noqa: PLC0415 (needs an extra)
 
         assert settings.scheduler is not None
         return Cluster(settings.recipe, settings.scheduler)
-    from compactctl.bulk.pool import Pool  # noqa: PLC0415 (only the engine that is asked for)
+    from compactctl.bulk.pool import Pool  # noqa: PLC0415 (only one of the two is needed)
 
     return Pool(settings.recipe, settings.workers(), settings.memory(), size)
 
 
-def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator[Outcome]:
-    """Give what comes of the tasks, as it comes; hold no more of them than can be worked on.
+def outcomes(workers: Workers, tasks: Iterator[list[Job]], stop: Stop) -> Iterator[Outcome]:
+    """Yield the outcomes of the tasks as they come; hold no more of them than can be worked on.
 
     A task that did not come to its end is suspected of having brought down its worker. Its files
     run once more, each alone, when all others are done.
@@ -87,12 +87,12 @@ def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator
     waiting: dict[Future[list[Outcome]], list[Job]] = {}
     suspects: list[Job] = []
     while True:
-        while not stop.asked and len(waiting) < engine.width() and (jobs := next(tasks, None)):
-            waiting[engine.submit(jobs)] = jobs
+        while not stop.asked and len(waiting) < workers.width() and (jobs := next(tasks, None)):
+            waiting[workers.submit(jobs)] = jobs
         if not waiting or stop.at_once():
             break
-        for future, jobs in _finished(engine, waiting):
-            blame = engine.release(future)
+        for future, jobs in _finished(workers, waiting):
+            blame = workers.release(future)
             error = _error(future)
             if error is None:
                 yield from future.result()
@@ -103,11 +103,11 @@ def outcomes(engine: Engine, tasks: Iterator[list[Job]], stop: Stop) -> Iterator
     for job in suspects:
         if stop.asked:
             break
-        yield from _alone(engine, job, stop)
+        yield from _alone(workers, job, stop)
 
 
 def _error(future: Future[list[Outcome]]) -> BaseException | None:
-    """Say why a task did not come to its end; a cluster that is lost cancels its tasks.
+    """Return why a task did not come to its end; a cluster that is lost cancels its tasks.
 
     Raises:
         CompactctlError: it would be the same for every file.
@@ -120,27 +120,27 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 
 
 def _finished(
-    engine: Engine, waiting: dict[Future[list[Outcome]], list[Job]]
+    workers: Workers, waiting: dict[Future[list[Outcome]], list[Job]]
 ) -> Iterator[tuple[Future[list[Outcome]], list[Job]]]:
-    """Give the tasks that have ended, after a moment at most."""
+    """Yield the tasks that have ended, after a moment at most."""
     done, _ = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-    engine.end_overdue()
+    workers.end_overdue()
     for future in done:
         yield future, waiting.pop(future)
 
 
-def _alone(engine: Engine, job: Job, stop: Stop) -> Iterator[Outcome]:
-    future = engine.submit([job])
+def _alone(workers: Workers, job: Job, stop: Stop) -> Iterator[Outcome]:
+    future = workers.submit([job])
     waiting = {future: [job]}
     while waiting and not stop.at_once():
-        for _ in _finished(engine, waiting):
-            blame = engine.release(future)
+        for _ in _finished(workers, waiting):
+            blame = workers.release(future)
             error = _error(future)
             if error is None:
                 yield from future.result()
             else:
-                yield _failed(job, blame or engine.describe(error))
+                yield _failed(job, blame or workers.describe(error))
 
 
 def _failed(job: Job, why: str) -> Outcome:
-    return Outcome(Line(job.source, None, "failed", error=why), job.size)
+    return Outcome(ManifestLine(job.source, None, "failed", error=why), job.size)

@@ -71,11 +71,11 @@ class Settings(msgspec.Struct, frozen=True):
             raise UsageError(f"--max-memory must be at least {_SMALLEST} (MB), or 0 for no bound")
 
     def workers(self) -> int:
-        """Give the number of local workers."""
+        """Return the number of local workers."""
         return self.jobs or _cores()
 
     def memory(self) -> int:
-        """Give the bytes of address space of one worker, 0 for no bound.
+        """Return the bytes of address space of one worker, 0 for no bound.
 
         Unless it was given, all workers together may fill what the machine has.
         """
@@ -86,7 +86,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def _cores() -> int:
-    """Count the cores that this process may use, which a container makes fewer than there are."""
+    """Return the number of cores that this process may use, which a container can restrict."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS

@@ -1,6 +1,6 @@
 """Where bytes come from and go to: a path on a disk, or any URL that fsspec knows.
 
-A file is read as it stood at one moment, and written whole or not at all.
+Either way a file is read as it stood at one moment, and written whole or not at all.
 """
 
 # Names stay strings: a path and a URL are the same to most of this.
@@ -9,22 +9,40 @@ A file is read as it stood at one moment, and written whole or not at all.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import stat
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import msgspec
 
 from compactctl.bulk import targets
-from compactctl.errors import InputError
+from compactctl.errors import CompactctlError, InputError, UsageError
 from compactctl.files.atomic import stamp, write_file
+from compactctl.files.beneath import NotOpenedError, Why, open_beneath
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Callable
 
 _PRIVATE = 0o600
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not hold the opening up
+_UNOPENED: dict[Why, str] = {
+    "missing": "cannot be read: No such file or directory",
+    "vanished": "cannot be read: it vanished in this moment",
+    "not_a_file": "is no regular file",
+    "denied": "cannot be read: Permission denied",
+    "unreadable": "cannot be read",
+}
+
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+_WHOLE_PUTS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
+"""Where a put is one request that happens or does not. Elsewhere it takes a transaction: only
+leaving ``with fs.open(…)`` would publish what an exception cut short."""
+
+_STATE = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified")
+"""What tells one state of an object from another, by the names of several services."""
 
 
 class ChangedError(Exception):
@@ -43,139 +61,252 @@ class Source(msgspec.Struct, frozen=True):
     mode: int = _PRIVATE
 
 
-def _remote() -> ModuleType:
-    from compactctl.bulk import remote  # noqa: PLC0415 (needs fsspec, which is an extra)
+class LocalStorage:
+    """Files on a disk, by their paths."""
 
-    return remote
+    def read(self, path: str, root: str | None = None) -> Source:
+        """Read a file; with a ``root`` that it was found below, follow no link on the way there.
+
+        Raises:
+            ChangedError: something wrote to it meanwhile.
+            LinkError: there is a link below the root.
+            InputError: it is not there, no file, or cannot be read.
+
+        """
+        try:
+            with self._open(path, root) as file:
+                before = os.fstat(file.fileno())
+                if not stat.S_ISREG(before.st_mode):
+                    raise InputError("is no regular file")
+                raw = file.read()
+                if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
+                    raise ChangedError
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}") from None
+        return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
+
+    def _open(self, path: str, root: str | None) -> BinaryIO:
+        if root is None:
+            return os.fdopen(os.open(path, _FLAGS), "rb")
+        try:
+            return open_beneath(root, os.path.relpath(path, root).split(os.sep))
+        except NotOpenedError as error:
+            if error.why == "link":
+                raise LinkError from None
+            raise InputError(_UNOPENED[error.why]) from None
+
+    def is_as_read(self, path: str, source: Source) -> bool:
+        """Return whether the file is still what was read."""
+        try:
+            return bool(stamp(os.stat(path)) == source.stamp)
+        except OSError:  # gone; what was read of it is whole all the same
+            return True
+
+    def read_optional(self, path: str) -> bytes | None:
+        """Read a file that may not be there."""
+        try:
+            return Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file."""
+        return os.path.exists(path)
+
+    def names_in(self, folder: str) -> list[str]:
+        """Return the names in a folder; none if it is not there."""
+        try:
+            return os.listdir(folder)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"cannot be listed: {error.strerror}", file=folder) from None
+
+    def sha256(self, path: str) -> str | None:
+        """Hash a file; None if it is not there or cannot be read."""
+        try:
+            with open(path, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return None
+
+    def put(self, path: str, data: bytes, mode: int = _PRIVATE) -> None:
+        """Write a file whole or not at all, and its folder if that is missing.
+
+        Raises:
+            InputError: it cannot be written.
+
+        """
+        target = Path(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
+        write_file([data], target, mode)
+
+    def replace(self, path: str, source: Source, data: bytes) -> None:
+        """Write over a file if it is still what was read.
+
+        Raises:
+            ChangedError: it is not.
+            InputError: it cannot be written.
+
+        """
+        if not self.is_as_read(path, source):
+            raise ChangedError
+        try:
+            write_file([data], Path(os.path.realpath(path)), source.mode, replaces=source.stamp)
+        except InputError:
+            if not self.is_as_read(path, source):
+                raise ChangedError from None
+            raise
 
 
-def read(path: str, root: str | None = None) -> Source:
-    """Read a file; with a ``root`` that it was found below, follow no link on the way there.
+class RemoteStorage:
+    """Objects behind URLs, through fsspec, which is an extra. No link leads out of a bucket."""
 
-    Raises:
-        ChangedError: something wrote to it meanwhile.
-        LinkError: there is a link below the root.
-        InputError: it is not there, no file, or cannot be read.
+    _one_transaction = threading.Lock()
 
-    """
-    if targets.is_url(path):
-        return Source(*_remote().read(path))
+    def read(self, url: str, root: str | None = None) -> Source:  # noqa: ARG002 (see LocalStorage)
+        """Read an object. Who works on it asks :meth:`is_as_read` before anything is published.
+
+        Raises:
+            InputError: it is not there or cannot be read.
+
+        """
+        system, path = self._system(url)
+        before = self._stamp(url)
+        if before is None:
+            raise InputError("cannot be read: No such file or directory")
+        try:
+            return Source(system.cat_file(path), before)
+        except Exception as error:  # noqa: BLE001 (each storage has exceptions of its own)
+            raise _trouble("read", error) from None
+
+    def is_as_read(self, url: str, source: Source) -> bool:
+        """Return whether the object is still what was read."""
+        return bool(self._stamp(url) == source.stamp)
+
+    def read_optional(self, url: str) -> bytes | None:
+        """Read an object that may not be there."""
+        return self.read(url).raw if self.exists(url) else None
+
+    def exists(self, url: str) -> bool:
+        """Return whether there is such an object."""
+        return self._stamp(url) is not None
+
+    def names_in(self, folder: str) -> list[str]:
+        """Return the names of all objects below a folder."""
+        return [url.rpartition("/")[2] for url, _ in self.find(folder)]
+
+    def sha256(self, url: str) -> str | None:
+        """Hash an object; None if it is not there or cannot be read."""
+        try:
+            return hashlib.sha256(self.read(url).raw).hexdigest()
+        except InputError:
+            return None
+
+    def put(self, url: str, data: bytes, mode: int = _PRIVATE) -> None:  # noqa: ARG002 (see LocalStorage)
+        """Write an object whole or not at all.
+
+        Raises:
+            InputError: it cannot be written.
+
+        """
+        system, path = self._system(url)
+        try:
+            if url.partition("://")[0] in _WHOLE_PUTS:
+                system.pipe_file(path, data)
+                return
+            # The transaction belongs to the file system, which all threads share.
+            with self._one_transaction:
+                system.makedirs(system._parent(path), exist_ok=True)  # noqa: SLF001 (has no other name)
+                with system.transaction, system.open(path, "wb") as file:
+                    file.write(data)
+        except CompactctlError:
+            raise
+        except Exception as error:  # noqa: BLE001 (as above)
+            raise _trouble("written", error) from None
+
+    def find(self, url: str) -> list[tuple[str, int]]:
+        """Return (URL, size) of all files below a folder."""
+        system, path = self._system(url)
+        return _files(system, system.find, path)
+
+    def glob(self, url: str) -> list[tuple[str, int]]:
+        """Return (URL, size) of all files that match a pattern."""
+        system, path = self._system(url)
+        return _files(system, system.glob, path)
+
+    def is_folder(self, url: str) -> bool:
+        """Return whether there is something below a URL rather than at it."""
+        system, path = self._system(url)
+        try:
+            return bool(system.isdir(path))
+        except Exception as error:  # noqa: BLE001 (as above)
+            raise _trouble("read", error) from None
+
+    def spell(self, url: str) -> str:
+        """Return the spelling of a URL that listings use."""
+        system, path = self._system(url)
+        name: str = system.unstrip_protocol(path)
+        return name
+
+    def _system(self, url: str) -> tuple[Any, str]:
+        """Return the file system of a URL and the path in it.
+
+        Raises:
+            UsageError: an extra is missing, or nothing knows this kind of URL.
+
+        """
+        kind = url.partition("://")[0]
+        extra = _EXTRAS.get(kind)
+        missing = f"'compactctl[{extra}]'" if extra else "fsspec and its driver"
+        try:
+            fsspec: Any = importlib.import_module("fsspec.core")
+            system, path = fsspec.url_to_fs(url)
+        except ImportError:
+            raise UsageError(f"{kind}:// needs another package: pip install {missing}") from None
+        except ValueError:
+            raise UsageError(f"{kind}:// is no storage that fsspec knows") from None
+        return system, path
+
+    def _stamp(self, url: str) -> tuple[object, ...] | None:
+        """Return what changes when something writes to the object; None if there is none."""
+        system, path = self._system(url)
+        system.invalidate_cache()
+        try:
+            info = system.info(path)
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # noqa: BLE001 (as above)
+            raise _trouble("read", error) from None
+        return (info.get("size"), *(str(info.get(key)) for key in _STATE))
+
+
+def _files(system: Any, listing: Callable[..., Any], path: str) -> list[tuple[str, int]]:
     try:
-        with _open(path, root) as file:
-            before = os.fstat(file.fileno())
-            if not stat.S_ISREG(before.st_mode):
-                raise InputError("is no regular file")
-            raw = file.read()
-            if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
-                raise ChangedError
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}") from None
-    return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
+        found = listing(path, detail=True)
+    except Exception as error:  # noqa: BLE001 (as above)
+        raise _trouble("listed", error) from None
+    return [
+        (system.unstrip_protocol(name), info.get("size") or 0)
+        for name, info in found.items()
+        if info.get("type") != "directory"
+    ]
 
 
-def _open(path: str, root: str | None) -> BinaryIO:
-    if root is None:
-        return os.fdopen(os.open(path, _FLAGS), "rb")
-    from compactctl.durable.reasons import RefusedError  # noqa: PLC0415 (the same)
-    from compactctl.files.beneath import open_beneath  # noqa: PLC0415 (only for folders)
-
-    try:
-        return open_beneath(root, os.path.relpath(path, root).split(os.sep), "transcript")
-    except RefusedError as error:
-        if error.reason == "ownership_boundary":
-            raise LinkError from None
-        raise InputError(_SAID.get(error.reason, "cannot be read")) from None
+def _trouble(what: str, error: Exception) -> InputError:
+    """Say what went wrong in one line; a driver's own words can hold keys or be pages long."""
+    said = getattr(error, "strerror", None) or type(error).__name__
+    return InputError(f"cannot be {what}: {said}")
 
 
-_SAID = {
-    "transcript_missing": "cannot be read: No such file or directory",
-    "source_disappeared": "cannot be read: it vanished in this moment",
-    "transcript_not_a_file": "is no regular file",
-    "filesystem_denied": "cannot be read: Permission denied",
-}
+Storage: TypeAlias = LocalStorage | RemoteStorage
 
 
-def is_as_read(path: str, source: Source) -> bool:
-    """Say whether the file is still what was read."""
-    if targets.is_url(path):
-        return bool(_remote().stamp(path) == source.stamp)
-    try:
-        return bool(stamp(os.stat(path)) == source.stamp)
-    except OSError:  # gone; what was read of it is whole all the same
-        return True
-
-
-def read_optional(path: str) -> bytes | None:
-    """Read a file that may not be there."""
-    if targets.is_url(path):
-        return read(path).raw if _remote().stamp(path) is not None else None
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
-
-
-def exists(path: str) -> bool:
-    """Say whether there is such a file."""
-    return _remote().stamp(path) is not None if targets.is_url(path) else os.path.exists(path)
-
-
-def list_folder(path: str) -> list[str]:
-    """Give the names in a folder; none when it is not there."""
-    if targets.is_url(path):
-        return [url.rpartition("/")[2] for url, _ in _remote().listing(path, pattern=False)]
-    try:
-        return os.listdir(path)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(f"cannot be listed: {error.strerror}", file=path) from None
-
-
-def sha256(path: str) -> str | None:
-    """Hash a file; None when it is not there or cannot be read."""
-    try:
-        if targets.is_url(path):
-            return hashlib.sha256(read(path).raw).hexdigest()
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, InputError, ChangedError):
-        return None
-
-
-def put(path: str, data: bytes, mode: int = _PRIVATE) -> None:
-    """Write a file whole or not at all, and its folder when that is missing.
-
-    Raises:
-        InputError: it cannot be written.
-
-    """
-    if targets.is_url(path):
-        _remote().put(path, data)
-        return
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=path) from None
-    write_file([data], target, mode)
-
-
-def replace(path: str, source: Source, data: bytes) -> None:
-    """Write over a file on a disk, if it is still what was read.
-
-    Raises:
-        ChangedError: it is not.
-        InputError: it cannot be written.
-
-    """
-    if not is_as_read(path, source):
-        raise ChangedError
-    try:
-        write_file([data], Path(os.path.realpath(path)), source.mode, replaces=source.stamp)
-    except InputError:
-        if not is_as_read(path, source):
-            raise ChangedError from None
-        raise
+def storage_of(name: str) -> Storage:
+    """Return what reads and writes files of such a name."""
+    return RemoteStorage() if targets.is_url(name) else LocalStorage()

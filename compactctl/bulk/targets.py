@@ -8,43 +8,35 @@ from __future__ import annotations
 import os
 import re
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-"""Names that count as transcripts in a folder. A FILE named by itself may have any."""
-
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC = re.compile(r"[*?[]")
 
 
 def is_url(name: str) -> bool:
-    """Say whether fsspec is needed to open it."""
+    """Return whether fsspec is needed to open it."""
     return bool(_URL.match(name))
 
 
 def is_pattern(name: str) -> bool:
-    """Say whether it has wildcards and is no file of that very name."""
+    """Return whether it has wildcards and is no file of that very name."""
     return bool(_MAGIC.search(name)) and (is_url(name) or not os.path.lexists(name))
 
 
 def has_wildcard(part: str) -> bool:
-    """Say whether one part of a pattern has wildcards."""
+    """Return whether one part of a pattern has wildcards."""
     return bool(_MAGIC.search(part))
 
 
 def is_many(name: str) -> bool:
-    """Say whether it may name more than one file, or one elsewhere."""
+    """Return whether it may name more than one file, or one elsewhere."""
     return is_url(name) or is_pattern(name) or os.path.isdir(name)
 
 
-def is_transcript(name: str) -> bool:
-    """Say whether a file found in a folder counts; hidden ones are temporary files."""
-    return name.endswith(SUFFIXES) and not name.startswith(".")
-
-
 def join(folder: str, relative: str) -> str:
-    """Put a path below a folder or a URL; ``/`` parts it in both."""
+    """Return a path below a folder or a URL; ``/`` separates in both."""
     return f"{folder.rstrip('/')}/{relative}" if is_url(folder) else os.path.join(folder, relative)
 
 
 def absolute(name: str) -> str:
-    """Give a name that holds in any working directory: a worker has its own."""
+    """Return a name that holds in any working directory: a worker has its own."""
     return name if is_url(name) else os.path.abspath(name)

@@ -12,14 +12,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactctl import formats, report
+import msgspec
+
+from compactctl import report
 from compactctl._version import __version__
-from compactctl.bulk import archive, limits, storage
-from compactctl.bulk.job import Job, Outcome
-from compactctl.bulk.manifest import Line
+from compactctl.bulk import limits
+from compactctl.bulk.archive import Archive
+from compactctl.bulk.manifest import ManifestLine
+from compactctl.bulk.storage import ChangedError, LinkError, LocalStorage, Source, storage_of
 from compactctl.errors import CompactctlError, InputError, UsageError, internal
-from compactctl.files import packing
 from compactctl.files.atomic import back_up
+from compactctl.files.compression import lines_of, pack_like, plain
 from compactctl.tokens import count_view, load_counter
 from compactctl.tokens.ranks import TokenizerUnavailableError
 from compactctl.transcript import loading
@@ -29,6 +32,34 @@ if TYPE_CHECKING:
 
     from compactctl.bulk.settings import Recipe
     from compactctl.transcript.rewrite import Written
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """A file to be done.
+
+    ``source`` and ``output`` are what people are told, ``path`` and ``target`` where it is from
+    any working directory. ``root`` is the folder that it was found in, None if it was named.
+    ``previous`` is what an earlier run, which is being resumed, made of it. ``fault`` is why
+    there is nothing to be read.
+    """
+
+    source: str
+    path: str
+    root: str | None
+    output: str | None
+    target: str | None
+    size: int
+    in_place: bool = False
+    previous: ManifestLine | None = None
+    fault: str | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """A line for the manifest; ``is_new`` is false when it stands there already."""
+
+    line: ManifestLine
+    size: int
+    is_new: bool = True
 
 
 class _SkipError(Exception):
@@ -71,11 +102,13 @@ def run(recipe: Recipe, job: Job) -> Outcome:
         facts["output_sha256"] = None
     wrote = None if facts["status"] in {"skipped", "failed"} else job.output
     seconds = round(time.monotonic() - start, 3)
-    return Outcome(Line(source=job.source, output=wrote, seconds=seconds, **facts), job.size)
+    return Outcome(
+        ManifestLine(source=job.source, output=wrote, seconds=seconds, **facts), job.size
+    )
 
 
 def _said(error: BaseException, recipe: Recipe) -> str:
-    """Give one line without content."""
+    """Return one line without content."""
     if isinstance(error, CompactctlError):
         return error.what if error.line is None else f"line {error.line}: {error.what}"
     if isinstance(error, limits.OverdueError):
@@ -95,14 +128,14 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
     for _ in range(2):
         facts.clear()
         try:
-            source = storage.read(job.path, job.root)
+            source = storage_of(job.path).read(job.path, job.root)
             facts["input_sha256"] = hashlib.sha256(source.raw).hexdigest()
             if _was_done(recipe, job, facts["input_sha256"]):
                 return True
             _compact(recipe, job, source, facts)
-        except storage.ChangedError:
+        except ChangedError:
             continue
-        except storage.LinkError:
+        except LinkError:
             raise _SkipError("a symbolic link; name what it points to") from None
         return False
     facts.clear()  # so that --resume takes it up again
@@ -113,21 +146,22 @@ def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
     previous = job.previous
     if previous is None or previous.status == "failed" or previous.input_sha256 != digest:
         return False
-    if previous.status == "done" and recipe.archive and not archive.has(recipe.archive, digest):
+    if previous.status == "done" and recipe.archive and not Archive(recipe.archive).has(digest):
         return False
-    return previous.status == "skipped" or (
-        job.target is not None and storage.sha256(job.target) == previous.output_sha256
-    )
+    if previous.status == "skipped":
+        return True
+    target = job.target
+    return target is not None and storage_of(target).sha256(target) == previous.output_sha256
 
 
-def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, Any]) -> None:
+def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) -> None:
     start = time.monotonic()
-    lines = packing.lines_of(source.raw)
+    lines = lines_of(source.raw)
     try:
         found = loading.load(lines, job.source, recipe.format)
     except InputError as error:
         raise _SkipError(error.what) from None
-    facts["format"] = formats.name_of(found.format)
+    facts["format"] = found.format.name
     counter = load_counter(recipe.tokenizer)
     result = recipe.work(found, counter)
     steps = result.steps
@@ -140,8 +174,8 @@ def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, 
     is_same = data is source.raw
     facts["status"] = "unchanged" if is_same else "done"
     facts["output_sha256"] = facts["input_sha256"] if is_same else hashlib.sha256(data).hexdigest()
-    if not storage.is_as_read(job.path, source):
-        raise storage.ChangedError
+    if not storage_of(job.path).is_as_read(job.path, source):
+        raise ChangedError
     if not recipe.dry_run:
         _publish(recipe, job, source, data, facts, result.mark or {})
     if recipe.report:
@@ -150,17 +184,17 @@ def _compact(recipe: Recipe, job: Job, source: storage.Source, facts: dict[str, 
 
 
 def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
-    """Give what is to be written: the very bytes of the source if nothing in them changed."""
+    """Return what is to be written: the very bytes of the source if nothing in them changed."""
     if written is None:
         return raw
     data = b"".join(written.chunks)
-    return raw if data == packing.plain(raw, lines) else packing.pack_like(raw, data)
+    return raw if data == plain(raw, lines) else pack_like(raw, data)
 
 
 def _publish(
     recipe: Recipe,
     job: Job,
-    source: storage.Source,
+    source: Source,
     data: bytes,
     facts: dict[str, Any],
     mark: dict[str, Any],
@@ -170,9 +204,9 @@ def _publish(
     if recipe.archive is not None:
         try:
             if data is source.raw:
-                archive.note_unchanged(recipe.archive, made[0])
+                Archive(recipe.archive).note_unchanged(made[0])
             else:
-                archive.keep(recipe.archive, source.raw, made, facts["input_sha256"])
+                Archive(recipe.archive).put(source.raw, made, facts["input_sha256"])
         except InputError as error:
             raise InputError(f"its original could not be kept: it {error.what}") from None
     if job.in_place:
@@ -180,10 +214,10 @@ def _publish(
             _replace(job.path, source, data)
     elif job.target is not None:
         # As private as the source, and never less than a transcript should be.
-        storage.put(job.target, data, source.mode & 0o600 | 0o400)
+        storage_of(job.target).put(job.target, data, source.mode & 0o600 | 0o400)
 
 
-def _replace(name: str, source: storage.Source, data: bytes) -> None:
+def _replace(name: str, source: Source, data: bytes) -> None:
     """Put the result in the place of the source, which stays as NAME.bak."""
     path = Path(os.path.realpath(name))
     backup = path.with_name(f"{path.name}.bak")
@@ -195,8 +229,8 @@ def _replace(name: str, source: storage.Source, data: bytes) -> None:
     except OSError as error:
         raise InputError(f"cannot be backed up: {error.strerror}") from None
     try:
-        storage.replace(name, source, data)
-    except (InputError, storage.ChangedError):
+        LocalStorage().replace(name, source, data)
+    except (InputError, ChangedError):
         if made is not None:
             made.unlink(missing_ok=True)  # of what is still there
         raise

@@ -9,7 +9,7 @@ import typer
 
 from compactctl import formats as known
 from compactctl.cli.command import Command
-from compactctl.files import output as files
+from compactctl.files.output import write_standard
 from compactctl.jsonl import exact
 
 
@@ -21,15 +21,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(options: Options) -> int:
     """Write the list to standard output."""
-    rows = [(name, known.load(name)) for name in known.names()]
+    rows = [known.load(name) for name in known.names()]
     if options.json:
-        files.write_standard(
-            exact.dump({"name": name, "profile": m.PROFILE, "description": m.DESCRIPTION}) + b"\n"
-            for name, m in rows
+        write_standard(
+            exact.dump({"name": f.name, "profile": f.profile, "description": f.description}) + b"\n"
+            for f in rows
         )
         return 0
-    lines = [f"{name:<12} {module.PROFILE:<17} {module.DESCRIPTION}" for name, module in rows]
-    files.write_standard([("\n".join(lines) + "\n").encode()])
+    lines = [f"{form.name:<12} {form.profile:<17} {form.description}" for form in rows]
+    write_standard([("\n".join(lines) + "\n").encode()])
     return 0
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl.errors import InputError
-from compactctl.files import output as files
+from compactctl.files.output import check_report, output_path
+from compactctl.files.reading import read_lines
 from compactctl.jsonl import lines
 from compactctl.transcript import loading
 
@@ -28,21 +29,21 @@ def check_outputs(
     file: str, output: str | None, report: str | None, *, in_place: bool = False
 ) -> None:
     """Refuse an output that is the input before any work is done."""
-    files.target(output, file, in_place=in_place)
+    output_path(output, file, in_place=in_place)
     if report:
-        files.check_report(report, file, output)
+        check_report(report, file, output)
 
 
 def read(file: str, format_name: str | None) -> loading.Transcript:
     """Read the one FILE argument into a transcript."""
-    found = loading.load(files.read_lines(file), file, format_name)
+    found = loading.load(read_lines(file), file, format_name)
     hold(found)
     return found
 
 
 def read_objects(file: str) -> list[bytes]:
     """Read the lines of a FILE argument of any format."""
-    found = files.read_lines(file)
+    found = read_lines(file)
     if not any(map(bytes.strip, found)):
         raise InputError("the input is empty; an earlier stage may have failed", file=file)
     if not any(True for _ in lines.objects(found)):

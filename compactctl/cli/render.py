@@ -14,7 +14,8 @@ from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
-from compactctl.files import output as files
+from compactctl.files.output import write_output
+from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def run(options: Options) -> int:
         entry = report.plain("render", file, counts, warnings=warnings, seconds=seconds)
         report.append(options.report, entry)
     chunks = [text.encode() + b"\n"] if text else []
-    files.write(chunks, options.output or files.STANDARD, file, in_place=False)
+    write_output(chunks, options.output or STANDARD, file, in_place=False)
     if not options.quiet:
         for warning in warnings:
             report.say(f"render: {warning}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from compactctl import formats
 from compactctl import report as reports
 from compactctl.cli.command import Command
 from compactctl.cli.options import (
@@ -24,9 +23,10 @@ from compactctl.cli.options import (
 from compactctl.cli.reading import check_outputs, count_unreadable
 from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
-from compactctl.files import output as files
-from compactctl.layers.base import number
+from compactctl.files.output import write_output
+from compactctl.files.reading import read_lines
 from compactctl.repair.engine import Mend, Mended, mend
+from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
 from compactctl.transcript import repair_tally
 
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     start = time.monotonic()
     file, output, in_place = options.file, options.output, options.in_place
     check_outputs(file, output, options.report, in_place=in_place)
-    lines = files.read_lines(file)
+    lines = read_lines(file)
     mended = mend(lines, file, options.format, options.thinking)
     if not options.quiet:
         for done in mended.mends:
@@ -67,11 +67,11 @@ def run(options: Options) -> int:
         raise _unmendable(mended.left[0])
     if options.report:
         reports.append(options.report, _record(mended, options.tokenizer, start))
-    written = options.dry_run or files.write(
+    written = options.dry_run or write_output(
         mended.lines, output, file, in_place=in_place, original=lines
     )
     if not options.quiet:
-        said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
+        said = plural(len(mended.mends), "mend") if mended.mends else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not options.dry_run else '; ' + DRY_RUN}")
     return 0
 
@@ -93,10 +93,10 @@ def _record(mended: Mended, tokenizer: str, start: float) -> dict[str, object]:
     unread = count_unreadable(kept)
     lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
-    counter.keep()
+    counter.save()
     seconds = time.monotonic() - start
     return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
-        "format": formats.name_of(old.format),
+        "format": old.format.name,
         "tokenizer": counter.name,
         "tokens_before": before,
         "tokens_after": after,

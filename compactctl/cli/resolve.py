@@ -26,16 +26,14 @@ from compactctl.cli.options import (
 from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
+from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
-from compactctl.durable.resolver import (
-    SourcePointerResolver,
-    load_policy,
-    resolve_durable_sources,
-)
+from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
 from compactctl.errors import UsageError
-from compactctl.files import output as files
+from compactctl.files.output import write_output
+from compactctl.files.reading import STANDARD, read_lines
 from compactctl.jsonl import exact
-from compactctl.layers.base import number
+from compactctl.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +70,7 @@ def run(options: Options) -> int:
     _check(options)
     lines = read_objects(file)
     here = stream.read(lines, file)
-    there = [] if state is None else stream.read(files.read_lines(state), state, strict=True)
+    there = [] if state is None else stream.read(read_lines(state), state, strict=True)
     stream.state_of(there)  # a state file has to hold by itself
     added = stream.merge(here, there)
     found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
@@ -108,7 +106,7 @@ def _check(options: Options) -> None:
     check_outputs(options.file, options.output, options.report, in_place=options.in_place)
     if options.json and options.in_place:
         raise UsageError("--json prints resolutions only; leave out --in-place")
-    if options.file == options.state == files.STANDARD:
+    if options.file == options.state == STANDARD:
         raise UsageError("FILE and --state cannot both be standard input")
 
 
@@ -131,8 +129,8 @@ def _write(
     file, output = options.file, options.output
     if options.json:
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
-        return files.write(chunks, output or files.STANDARD, file, in_place=False)
-    return files.write(woven.lines, output, file, in_place=options.in_place, original=lines)
+        return write_output(chunks, output or STANDARD, file, in_place=False)
+    return write_output(woven.lines, output, file, in_place=options.in_place, original=lines)
 
 
 def _counts(lines: Sequence[bytes], woven: stream.Woven) -> dict[str, int]:
@@ -163,7 +161,7 @@ def _summary(found: Sequence[SourceResolution]) -> str:
         return "resolve: no sources to resolve"
     states = Counter(resolution.status for resolution in found)
     said = ", ".join(f"{many} {status}" for status, many in states.items())
-    return f"resolve: {number(len(found), 'source')}: {said}"
+    return f"resolve: {plural(len(found), 'source')}: {said}"
 
 
 def _details(found: Sequence[SourceResolution]) -> list[str]:

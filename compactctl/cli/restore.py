@@ -11,7 +11,8 @@ from compactctl.cli.command import Command
 from compactctl.cli.options import InPlaceOption, OutputOption, QuietOption
 from compactctl.console import DRY_RUN, say
 from compactctl.errors import InputError, InvalidTranscriptError, UsageError
-from compactctl.files import output as files
+from compactctl.files.output import output_path, write_output
+from compactctl.files.reading import STANDARD, read_lines
 
 _POINTER = "artifact:"
 
@@ -51,14 +52,14 @@ COMMAND = Command(
 
 
 def _write_original(options: Options) -> None:
-    from compactctl.bulk import archive  # noqa: PLC0415 (help and other commands do without)
+    from compactctl.bulk.archive import Archive  # noqa: PLC0415 (help and other commands do without)
 
     file, output, in_place = options.file, options.output, options.in_place
     if not in_place:
-        files.target(output, file, in_place=False)  # refused before any work is done
+        output_path(output, file, in_place=False)  # refused before any work is done
     raw = _read(file)
-    original = archive.original(options.archive, file, raw)
-    done = files.write([original], output, file, in_place=in_place, original=[raw], exact=True)
+    original = Archive(options.archive).original(file, raw)
+    done = write_output([original], output, file, in_place=in_place, original=[raw], exact=True)
     _report(original, done=done, quiet=options.quiet)
 
 
@@ -66,11 +67,11 @@ def _write_artifact(options: Options) -> None:
     """Write the whole transcript that a placeholder of ``prune --archive`` points to."""
     from compactctl.durable.resolver import SourcePointerResolver  # noqa: PLC0415 (only here)
 
-    files.target(options.output, "", in_place=False)
+    output_path(options.output, "", in_place=False)
     found, content = SourcePointerResolver(artifact_root=options.archive).read(options.file)
     if content is None:
         raise InvalidTranscriptError(f"the artifact is {found.status} ({found.reason})")
-    done = files.write([content], options.output, "", in_place=False, exact=True)
+    done = write_output([content], options.output, "", in_place=False, exact=True)
     _report(content, done=done, quiet=options.quiet)
 
 
@@ -82,14 +83,14 @@ def _report(content: bytes, *, done: bool, quiet: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    if file == files.STANDARD:
-        return b"".join(files.read_lines(file))
-    from compactctl.bulk import storage  # noqa: PLC0415 (help and other commands do without)
+    if file == STANDARD:
+        return b"".join(read_lines(file))
+    from compactctl.bulk.storage import ChangedError, storage_of  # noqa: PLC0415 (the same)
 
     try:
-        return storage.read(file).raw
+        return storage_of(file).read(file).raw
     except InputError as error:
         error.file = file
         raise
-    except storage.ChangedError:
+    except ChangedError:
         raise InputError("something is writing to it; try again", file=file) from None

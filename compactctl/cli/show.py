@@ -10,8 +10,9 @@ import typer
 from compactctl.cli.command import Command
 from compactctl.cli.options import ArtifactRootOption, OutputOption, PolicyOption, TranscriptsOption
 from compactctl.console import say
-from compactctl.durable.resolver import SourcePointerResolver, load_policy
-from compactctl.files import output as files
+from compactctl.durable.policy import load_policy
+from compactctl.durable.resolver import SourcePointerResolver
+from compactctl.files.output import is_terminal, output_path, write_output, write_standard
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options) -> int:
     """Write what the pointer names."""
     pointer, output = options.pointer, options.output
-    files.target(output, "", in_place=False)
+    output_path(output, "", in_place=False)
     policy = load_policy(options.policy) if options.policy else None
     resolver = SourcePointerResolver(options.transcripts, options.artifacts, policy)
     found, content = resolver.read(pointer)
@@ -41,9 +42,9 @@ def run(options: Options) -> int:
         say(f"compactctl: {said} is {found.status} ({found.reason})")
         return 1
     if output is None:  # a terminal, too: it was asked for
-        files.write_standard([content, b"" if content.endswith(b"\n") else _end()])
+        write_standard([content, b"" if content.endswith(b"\n") else _end()])
     else:
-        files.write([content], output, "", in_place=False, exact=True)
+        write_output([content], output, "", in_place=False, exact=True)
     return 0
 
 
@@ -52,4 +53,4 @@ COMMAND = Command(Options, run, "compactctl show transcript:shop-0217:4 --transc
 
 def _end() -> bytes:
     """End the last line for a terminal; elsewhere the bytes are what they are."""
-    return b"\n" if files.is_terminal() else b""
+    return b"\n" if is_terminal() else b""

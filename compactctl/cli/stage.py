@@ -13,17 +13,13 @@ from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArchiveOption, ArtifactsOption, Common, FileArgument
 from compactctl.cli.reading import check_outputs, read
 from compactctl.console import DRY_RUN
-from compactctl.files import output as files
+from compactctl.files.output import is_terminal, write_output
 from compactctl.tokens import Counter, counter_for_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.pipeline import Result, Step
-
-_STORES = frozenset({"artifacts", "archive"})
-_KEEPS = {"truncate": {"artifacts"}, "prune": {"artifacts", "archive"}}
-"""Where a layer may keep what it takes out; the layer itself only sees a function for it."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +34,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def command(name: str) -> Command[Options]:
     """Make the command of the layer ``name``."""
+    layer = layers.load(name)
     return Command(
         Options,
         functools.partial(_run, name),
-        layers.example(name),
-        help=layers.load(name).__doc__,
+        layer.example,
+        help=layer.run.__doc__,
         layers=(name,),
-        without=_STORES - _KEEPS.get(name, set()),
+        without=frozenset({"artifacts", "archive"} - set(layer.keeps)),
     )
 
 
@@ -64,7 +61,7 @@ def _run(layer: str, options: Options) -> int:
 
 def is_written(common: Common) -> bool:
     """Return True if there is a place to write to, and this is no dry run."""
-    return common.output is not None or common.in_place or not files.is_terminal()
+    return common.output is not None or common.in_place or not is_terminal()
 
 
 def finish(
@@ -82,12 +79,12 @@ def finish(
     sums up the steps.
     """
     written = result.written()
-    counter.keep()  # first, for the next stage of a pipe begins to count at the first output
+    counter.save()  # first, for the next stage of a pipe begins to count at the first output
     if common.report:
         seconds = time.monotonic() - start
         entry = report.record(stage, result, written, counter.name, seconds, total=total)
         report.append(common.report, entry)
-    done = files.write(
+    done = write_output(
         written.chunks,
         common.output,
         result.transcript.name,

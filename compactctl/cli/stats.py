@@ -10,7 +10,7 @@ import typer
 from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
 from compactctl.cli.reading import read
-from compactctl.files import output as files
+from compactctl.files.output import write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.text import escape_terminal
@@ -31,12 +31,12 @@ def run(options: Options) -> int:
     """Write the figures to standard output."""
     counter = counter_for_one(options.tokenizer)
     found = measure(read(options.file, options.format), counter, max(options.top, LARGEST))
-    counter.keep()
+    counter.save()
     if options.json:
-        files.write_standard([msgspec.json.encode(found) + b"\n"])
+        write_standard([msgspec.json.encode(found) + b"\n"])
     else:
         lines = [escape_terminal(line) for line in _lines(found, options.tokenizer, options.top)]
-        files.write_standard([("\n".join(lines) + "\n").encode()])
+        write_standard([("\n".join(lines) + "\n").encode()])
     return 0
 
 

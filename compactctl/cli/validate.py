@@ -24,7 +24,8 @@ from compactctl.cli.options import (
 from compactctl.cli.reading import check_outputs, hold
 from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
-from compactctl.files import output as files
+from compactctl.files.output import write_output, write_standard
+from compactctl.files.reading import STANDARD, open_lines
 from compactctl.jsonl import exact
 from compactctl.rules import findings
 from compactctl.rules.rule import PROFILES
@@ -95,14 +96,14 @@ def run(options: Options) -> int:
         raise UsageError(
             f"unknown profile {options.profile!r}; choose one of {', '.join(PROFILES)}"
         )
-    names = options.file or [files.STANDARD]
+    names = options.file or [STANDARD]
     is_one = len(names) == 1 and not _is_folder(names[0])
     if options.output is not None and (options.only_reports or not is_one):
         raise UsageError("-o writes a transcript; --check, --json, --rules and many FILEs do not")
     if options.rules:
         from compactctl.rules import table  # noqa: PLC0415 (all else does without)
 
-        files.write_standard(table.as_json() if options.json else [table.as_text().encode()])
+        write_standard(table.as_json() if options.json else [table.as_text().encode()])
         return 0
     return _one(names[0], options, Counter()) if is_one else _all(names, options)
 
@@ -131,14 +132,14 @@ def _all(names: Sequence[str], options: Options) -> int:
 
 def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """Yield each file with what keeps it from being read, if anything does; folders are walked."""
-    from compactctl.bulk import discover  # noqa: PLC0415 (only folders need it)
+    from compactctl.files.folders import find_transcripts  # noqa: PLC0415 (only folders need it)
 
     for name in names:
         if not _is_folder(name):
             yield name, None
             continue
         empty = True
-        for found in discover.find(name, lambda _: False):
+        for found in find_transcripts(name):
             empty = False
             yield found.source, found.fault or _no_file(found.source)
         if empty:
@@ -163,16 +164,18 @@ def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = Tr
     start = time.monotonic()
     check_outputs(name, options.output, options.report)
     is_passed_on = is_alone and not options.only_reports
-    with files.opened(name, hold=is_passed_on) as (lines, make_entry):
+    with open_lines(name, hold=is_passed_on) as (lines, make_entry):
         found = loading.load(lines, name, options.format, make_entry)
-        profile = options.profile or found.format.PROFILE
+        profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
     if is_alone:
         hold(found)
     failed = any(finding.severity in options.fails for finding in every)
     if options.report:
         _append(options.report, found, every, options.tokenizer, start)
-    written = not is_passed_on or failed or files.write(lines, options.output, name, in_place=False)
+    written = (
+        not is_passed_on or failed or write_output(lines, options.output, name, in_place=False)
+    )
     if options.json:
         _print(every)
     if not options.quiet:
@@ -190,7 +193,7 @@ def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = Tr
 def _print(every: Sequence[Finding]) -> None:
     """Write the findings to standard output; who reads no further is told by the exit code."""
     try:
-        files.write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+        write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
     except BrokenPipeError:
         console.silence(sys.stdout)
 
@@ -210,7 +213,7 @@ def _append(
 
     counter = counter_for_one(tokenizer)
     tokens, many = count_view(counter, found.messages), len(found.messages)
-    counter.keep()
+    counter.save()
     step = Step("validate", tokens, tokens, many, many, (), "", None)
     result = Result(found, found.messages, None, [step])
     seconds = time.monotonic() - start

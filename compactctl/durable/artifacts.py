@@ -11,15 +11,14 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import stat
 from pathlib import Path
 
+from compactctl.durable.pointers import artifact_pointer, is_name
 from compactctl.errors import InputError
+from compactctl.files.atomic import create_file
 
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 SHORT = 16
@@ -27,8 +26,8 @@ SHORT = 16
 
 
 def session_name(name: str) -> str:
-    """Give a session name that a pointer can hold; one that cannot is replaced by its digest."""
-    if _SESSION.fullmatch(name):
+    """Return ``name``, or its digest if a pointer cannot hold it."""
+    if is_name(name):
         return name
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -43,7 +42,7 @@ class ArtifactStore:
         self.dry = dry
 
     def put(self, text: str) -> str:
-        """Store ``text`` as UTF-8 and give its pointer; the same text is stored once.
+        """Store ``text`` as UTF-8 and return its pointer; the same text is stored once.
 
         A text with half of a surrogate pair has no UTF-8. It is stored as a JSON string in ASCII
         under a name that ends in ``.json``; parsing that gives the very text.
@@ -62,7 +61,7 @@ class ArtifactStore:
         """Store ``content``, as :meth:`put` does."""
         digest = hashlib.sha256(content).hexdigest()
         if self.dry:
-            return self._pointer(f"{digest[:SHORT]}{suffix}", digest)
+            return artifact_pointer(self.session, f"{digest[:SHORT]}{suffix}", digest)
         try:
             folder = self._folder()
             try:
@@ -81,10 +80,7 @@ class ArtifactStore:
             raise InputError(
                 f"artifacts cannot be stored: {error.strerror}", file=self.root
             ) from None
-        return self._pointer(name, digest)
-
-    def _pointer(self, name: str, digest: str) -> str:
-        return f"artifact:{self.session}:{name}:{digest[:12]}"
+        return artifact_pointer(self.session, name, digest)
 
     def _folder(self) -> int:
         """Open the folder step by step, through no link below the root; make what is missing."""
@@ -102,31 +98,18 @@ class ArtifactStore:
 
 
 def _put(folder: int, name: str, content: bytes) -> bool:
-    """Make the file ``name``; False when it is there with another content.
-
-    It appears whole: the bytes are on the disk before the name is.
-    """
+    """Create the file ``name``; False if it is there with another content."""
     if _holds(folder, name, content):
         return True
-    temporary = f".{name}.{os.urandom(4).hex()}"
-    handle = os.open(temporary, _NEW, 0o600, dir_fd=folder)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(handle)
-        try:
-            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError:
-            return _holds(folder, name, content)
-    finally:
-        os.unlink(temporary, dir_fd=folder)
-    os.fsync(folder)
+        create_file(folder, name, content)
+    except FileExistsError:
+        return _holds(folder, name, content)
     return True
 
 
 def _holds(folder: int, name: str, content: bytes) -> bool:
-    """Say whether the regular file ``name`` is there with this very content."""
+    """Return whether the regular file ``name`` is there with this very content."""
     try:
         handle = os.open(name, _OLD, dir_fd=folder)
     except OSError:

@@ -21,11 +21,11 @@ _LONGEST_SHOWN_POINTER = 120
 def bind_resolutions(
     state: DurableContextState, resolutions: Iterable[SourceResolution]
 ) -> dict[str, SourceResolution]:
-    """Give the resolution of each distinct pointer of the state's facts and pending items.
+    """Return the resolution of each distinct pointer of the state's facts and pending items.
 
     Raises:
         InvalidTranscriptError: one is missing, extra or repeated, or forged: its state, reason,
-            kind and hash cannot have come about together for this pointer (CONTRACT §3, render).
+            kind and hash cannot have come about together for this pointer.
 
     """
     pointers = dict.fromkeys(source_pointers(state))
@@ -48,7 +48,7 @@ def bind_resolutions(
 
 
 def _is_possible(resolution: SourceResolution) -> bool:
-    """Say whether a resolver could have given this answer."""
+    """Return whether a resolver could have given this answer."""
     digest = resolution.evidence_sha256
     given = (resolution.status, resolution.reason, resolution.source_type)
     try:

@@ -1,4 +1,4 @@
-"""Which sessions may be read: a policy file of session-name globs (CONTRACT §11)."""
+"""Which sessions may be read: a policy file of session-name globs."""
 
 from __future__ import annotations
 

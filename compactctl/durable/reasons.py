@@ -5,7 +5,10 @@ One table for who resolves a pointer and for who checks that a resolution was no
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from compactctl.files.beneath import Why
 
 Status = Literal["available", "missing", "denied", "corrupt", "unsupported"]
 SourceType = Literal["transcript", "artifact"]
@@ -50,22 +53,26 @@ STATUS_OF: Final[dict[SourceType, dict[str, Status]]] = {
         "artifact_digest_mismatch": "corrupt",
     },
 }
-"""State by kind of source and reason code (CONTRACT §6), for pointers that could be parsed.
+"""State by kind of source and reason code, for pointers that could be parsed.
 
 The two reasons of a pointer that could not, ``malformed_pointer`` and ``unsupported_scheme``,
 come with :class:`~compactctl.durable.pointers.PointerError`.
 """
 
 
-class RefusedError(Exception):
-    """A source that is not available; says by its reason code why, and never where it lies."""
-
-    def __init__(self, reason: str) -> None:
-        """Keep the reason code, a key of :data:`STATUS_OF`."""
-        super().__init__(reason)
-        self.reason = reason
-
-
 def reason_of(error: OSError) -> str:
-    """Give the reason code of a system error that has no closer explanation."""
+    """Return the reason code of a system error that has no closer explanation."""
     return "filesystem_denied" if isinstance(error, PermissionError) else "source_read_failed"
+
+
+_UNOPENED: Final[dict[Why, str]] = {
+    "link": "ownership_boundary",
+    "vanished": "source_disappeared",
+    "denied": "filesystem_denied",
+    "unreadable": "source_read_failed",
+}
+
+
+def reason_unopened(why: Why, kind: SourceType) -> str:
+    """Return the reason code of a source of that kind that could not be opened."""
+    return _UNOPENED.get(why, f"{kind}_{why}")

@@ -1,21 +1,19 @@
-"""The durable records (CONTRACT §6): immutable, and checked wherever they are made."""
+"""The durable records: immutable, and checked wherever they are made.
+
+Refused are blank ids or texts, an id that is repeated within its kind, a time without a zone, a
+score outside 0 to 1, a rank below 1 and a boolean in the place of a number.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import msgspec
 
-from compactctl.durable.checks import (
-    is_number,
-    label,
-    refuse,
-    require_text,
-    require_time,
-    require_unique,
-)
 from compactctl.durable.reasons import STATUSES, Status
 from compactctl.errors import InvalidTranscriptError
+from compactctl.text import escape_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +23,7 @@ PendingStatus = Literal["open", "blocked", "done"]
 _PENDING_STATUSES: tuple[PendingStatus, ...] = ("open", "blocked", "done")
 # More does not fit the integers of common JSON readers, and no retrieval ranks that many.
 _LARGEST_RANK = 2**63 - 1
+_LONGEST_SHOWN_ID = 80
 
 
 class DurableFact(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl.fact"):
@@ -36,9 +35,9 @@ class DurableFact(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl
     last_confirmed_at: str
 
     def __post_init__(self) -> None:
-        """Refuse with InvalidTranscriptError what CONTRACT §6 refuses."""
-        require_text(self, "fact_id", "content", "source_pointer", "last_confirmed_at")
-        require_time(self, "last_confirmed_at")
+        """Raise InvalidTranscriptError if a field is refused."""
+        _require_text(self, "fact_id", "content", "source_pointer", "last_confirmed_at")
+        _require_time(self, "last_confirmed_at")
 
 
 class PendingItem(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl.pending_item"):
@@ -52,15 +51,15 @@ class PendingItem(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl
     reason: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse with InvalidTranscriptError what CONTRACT §6 refuses."""
-        require_text(self, "item_id", "description", "source_pointer", "last_confirmed_at")
-        require_time(self, "last_confirmed_at")
+        """Raise InvalidTranscriptError if a field is refused."""
+        _require_text(self, "item_id", "description", "source_pointer", "last_confirmed_at")
+        _require_time(self, "last_confirmed_at")
         if self.status not in _PENDING_STATUSES:
-            refuse(self, "status must be open, blocked or done")
+            _refuse(self, "status must be open, blocked or done")
         if self.status == "blocked":
-            require_text(self, "reason")
+            _require_text(self, "reason")
         elif self.reason is not None:
-            refuse(self, "only a blocked item has a reason")
+            _refuse(self, "only a blocked item has a reason")
 
 
 class RetrievalEvidence(
@@ -78,15 +77,15 @@ class RetrievalEvidence(
     conflict_key: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse with InvalidTranscriptError what CONTRACT §6 refuses."""
-        require_text(self, "memory_id", "source_id", "source_type", "source_title", "captured_at")
-        require_time(self, "captured_at")
-        if not (is_number(self.score, int, float) and 0 <= self.score <= 1):
-            refuse(self, "score must be a number from 0 to 1")
-        if not (is_number(self.source_rank, int) and 1 <= self.source_rank <= _LARGEST_RANK):
-            refuse(self, "source_rank must be an integer of at least 1")
+        """Raise InvalidTranscriptError if a field is refused."""
+        _require_text(self, "memory_id", "source_id", "source_type", "source_title", "captured_at")
+        _require_time(self, "captured_at")
+        if not (_is_number(self.score, int, float) and 0 <= self.score <= 1):
+            _refuse(self, "score must be a number from 0 to 1")
+        if not (_is_number(self.source_rank, int) and 1 <= self.source_rank <= _LARGEST_RANK):
+            _refuse(self, "source_rank must be an integer of at least 1")
         if self.conflict_key is not None:
-            require_text(self, "conflict_key")
+            _require_text(self, "conflict_key")
 
 
 class SourceResolution(
@@ -106,18 +105,18 @@ class SourceResolution(
     evidence_sha256: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse with InvalidTranscriptError a field of the wrong type or an unknown status."""
+        """Raise InvalidTranscriptError for a field of the wrong type or an unknown status."""
         if not isinstance(self.source_pointer, str):  # blank is possible: it is corrupt
-            refuse(self, "source_pointer must be text")
+            _refuse(self, "source_pointer must be text")
         if self.status not in STATUSES:
-            refuse(self, f"status must be one of {', '.join(STATUSES)}")
-        require_text(self, "reason")
+            _refuse(self, f"status must be one of {', '.join(STATUSES)}")
+        _require_text(self, "reason")
         for name in ("source_type", "evidence_sha256"):
             if getattr(self, name) is not None:
-                require_text(self, name)
+                _require_text(self, name)
 
 
-Record = DurableFact | PendingItem | RetrievalEvidence | SourceResolution
+DurableRecord = DurableFact | PendingItem | RetrievalEvidence | SourceResolution
 
 
 class DurableContextState(msgspec.Struct, frozen=True):
@@ -128,25 +127,25 @@ class DurableContextState(msgspec.Struct, frozen=True):
     retrieval_evidence: tuple[RetrievalEvidence, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse with InvalidTranscriptError anything but tuples of records with unique ids."""
-        require_unique("facts", self.facts, DurableFact)
-        require_unique("pending_items", self.pending_items, PendingItem)
-        require_unique("retrieval_evidence", self.retrieval_evidence, RetrievalEvidence)
+        """Raise InvalidTranscriptError for anything but tuples of records with unique ids."""
+        _require_unique("facts", self.facts, DurableFact)
+        _require_unique("pending_items", self.pending_items, PendingItem)
+        _require_unique("retrieval_evidence", self.retrieval_evidence, RetrievalEvidence)
 
 
-_RECORDS: dict[object, type[Record]] = {
+_RECORDS: dict[object, type[DurableRecord]] = {
     cls.__struct_config__.tag: cls
     for cls in (DurableFact, PendingItem, RetrievalEvidence, SourceResolution)
 }
 
 
-def parse_record(data: dict[str, Any]) -> Record | None:
+def parse_record(data: dict[str, Any]) -> DurableRecord | None:
     """Read a durable record from the JSON object ``data``; None when it is of another type.
 
     Unknown keys are left aside.
 
     Raises:
-        InvalidTranscriptError: a key is missing, or its value is refused by CONTRACT §6.
+        InvalidTranscriptError: a key is missing, or its value is refused.
 
     """
     kind = data.get("type")
@@ -161,12 +160,12 @@ def parse_record(data: dict[str, Any]) -> Record | None:
     return cls(**{name: data[name] for name in fields if name in data})
 
 
-def to_json(record: Record) -> dict[str, Any]:
-    """Give the record as the JSON object of CONTRACT §6, ``type`` first."""
+def to_json(record: DurableRecord) -> dict[str, Any]:
+    """Return the record as a JSON object, ``type`` first."""
     return cast("dict[str, Any]", msgspec.to_builtins(record))
 
 
-def build_state(records: Iterable[Record]) -> DurableContextState:
+def build_state(records: Iterable[DurableRecord]) -> DurableContextState:
     """Collect facts, pending items and evidence in their order.
 
     Source resolutions are left aside: they are observations of sources, not state.
@@ -184,6 +183,66 @@ def build_state(records: Iterable[Record]) -> DurableContextState:
 
 
 def source_pointers(state: DurableContextState) -> tuple[str, ...]:
-    """Give each distinct pointer of facts, then of pending items, in first-seen order."""
+    """Return each distinct pointer of facts, then of pending items, in first-seen order."""
     items: tuple[DurableFact | PendingItem, ...] = (*state.facts, *state.pending_items)
     return tuple(dict.fromkeys(item.source_pointer for item in items))
+
+
+def instant(time: str) -> datetime:
+    """Read an ISO-8601 time with zone; the results compare as instants, whatever their zones.
+
+    Raises:
+        ValueError: not such a time, or without a zone.
+
+    """
+    value = datetime.fromisoformat(time)
+    if value.utcoffset() is None:
+        raise ValueError("a time without a zone")
+    return value
+
+
+def label(cls: type[msgspec.Struct], identity: object) -> str:
+    """Name a record in an error: by its type, and by its id made fit to print."""
+    kind = str(cls.__struct_config__.tag)
+    if not isinstance(identity, str) or not identity.strip():
+        return kind
+    return f"{kind} {escape_field(identity[:_LONGEST_SHOWN_ID])}"
+
+
+def _refuse(record: msgspec.Struct, why: str) -> NoReturn:
+    """Raise InvalidTranscriptError; the first field of a record is its id."""
+    identity = getattr(record, record.__struct_fields__[0])
+    raise InvalidTranscriptError(f"{label(type(record), identity)}: {why}")
+
+
+def _require_text(record: msgspec.Struct, *names: str) -> None:
+    """Refuse the record unless each named field is text that is not blank."""
+    for name in names:
+        value = getattr(record, name)
+        if not isinstance(value, str) or not value.strip():
+            _refuse(record, f"{name} must be text that is not blank")
+
+
+def _require_time(record: msgspec.Struct, name: str) -> None:
+    """Refuse the record unless the named text is a time with a zone."""
+    try:
+        instant(getattr(record, name))
+    except ValueError:
+        _refuse(record, f"{name} must be an ISO-8601 time with a zone, as 2025-01-31T12:00:00Z")
+
+
+def _is_number(value: object, *kinds: type) -> bool:
+    """Return whether ``value`` is a number, which a boolean is not here."""
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _require_unique(field: str, records: object, cls: type[msgspec.Struct]) -> None:
+    """Refuse anything but a tuple of ``cls`` in which no id is repeated."""
+    if not isinstance(records, tuple) or not all(isinstance(record, cls) for record in records):
+        raise InvalidTranscriptError(f"{field} must be a tuple of {cls.__name__}")
+    seen: set[str] = set()
+    for record in records:
+        identity = getattr(record, cls.__struct_fields__[0])
+        if identity in seen:
+            raise InvalidTranscriptError(f"{label(cls, identity)}: the id is repeated")
+        seen.add(identity)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from compactctl.durable.binding import bind_resolutions
-from compactctl.durable.checks import instant
 from compactctl.durable.records import (
     DurableContextState,
     DurableFact,
     PendingItem,
     RetrievalEvidence,
     SourceResolution,
+    instant,
 )
 from compactctl.text import escape_field
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SHOWN_DONE_ITEMS = 3
-"""Done items that are rendered, the newest by confirmation (CONTRACT §6)."""
+"""Done items that are rendered, the newest by confirmation."""
 
 _HEADER = (
     "Durable context: recorded data kept apart from the conversation. "
@@ -35,7 +35,7 @@ def render_durable_context(
 ) -> str:
     """Render a header line and up to three sections, one line an item, in state order.
 
-    Values are quoted by :func:`~compactctl.durable.escape.escape_field`. An empty state renders
+    Values are quoted by :func:`~compactctl.text.escape_field`. An empty state renders
     as "". The text ends without a line end.
 
     Args:

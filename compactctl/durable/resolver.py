@@ -1,7 +1,7 @@
 """Resolve source pointers: look at the sources themselves, inside trusted roots, when asked.
 
-Order (CONTRACT §6): parse, authorise, locate inside the root, exists, content. The roots come
-from the user, the pointers from anywhere; no result holds a path.
+In this order: parse, authorise, locate inside the root, exists, content. The roots come from the
+user, the pointers from anywhere; no result holds a path.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from compactctl.durable.pointers import (
     TranscriptPointer,
     parse_source_pointer,
 )
-from compactctl.durable.policy import Authorize, load_policy
-from compactctl.durable.reasons import STATUS_OF, RefusedError
+from compactctl.durable.policy import Authorize
+from compactctl.durable.reasons import STATUS_OF, reason_unopened
 from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
-from compactctl.durable.verify import Outcome, verify_artifact, verify_events
-from compactctl.files.beneath import open_beneath
+from compactctl.durable.verify import Verification, verify_artifact, verify_events
+from compactctl.files.beneath import NotOpenedError, open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
-
-__all__ = ["Authorize", "SourcePointerResolver", "load_policy", "resolve_durable_sources"]
+    from typing import BinaryIO
 
 Root = str | os.PathLike[str] | None
 
@@ -46,50 +45,50 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
     authorize: Authorize | None = None
 
     def resolve(self, pointer_text: str) -> SourceResolution:
-        """Give the state of one source: whatever is wrong with it is a state, not an error."""
+        """Return the state of one source: whatever is wrong with it is a state, not an error."""
         return self.resolve_many((pointer_text,))[0]
 
     def resolve_many(self, pointer_texts: Iterable[str]) -> tuple[SourceResolution, ...]:
         """Resolve each pointer as :meth:`resolve` does, but read each transcript only once."""
         parsed = [(text, _parse(text)) for text in pointer_texts]
         admitted = [pointer for _, pointer in parsed if not isinstance(pointer, PointerError)]
-        outcomes = self._outcomes(dict.fromkeys(admitted))
+        found = self._verify(dict.fromkeys(admitted))
         return tuple(
             SourceResolution(text, pointer.status, pointer.reason, None)
             if isinstance(pointer, PointerError)
-            else _resolution(text, pointer, outcomes[pointer])
+            else _resolution(text, pointer, found[pointer])
             for text, pointer in parsed
         )
 
     def read(self, pointer_text: str) -> tuple[SourceResolution, bytes | None]:
-        """Resolve one source as :meth:`resolve` does, and give its verified bytes with it."""
+        """Resolve one source as :meth:`resolve` does, and return its verified bytes with it."""
         pointer = _parse(pointer_text)
         if isinstance(pointer, PointerError):
             return SourceResolution(pointer_text, pointer.status, pointer.reason, None), None
         if not self._allows(pointer):
-            outcome = Outcome("policy_denied")
+            verification = Verification("policy_denied")
         elif isinstance(pointer, ArtifactPointer):
-            outcome = self._artifact(pointer, keep=True)
+            verification = self._artifact(pointer, keep=True)
         else:
             found = self._events(pointer.session, {pointer.sequence}, keep=True)
-            outcome = found[pointer.sequence]
-        return _resolution(pointer_text, pointer, outcome), outcome.content
+            verification = found[pointer.sequence]
+        return _resolution(pointer_text, pointer, verification), verification.content
 
-    def _outcomes(self, pointers: Iterable[SourcePointer]) -> dict[SourcePointer, Outcome]:
+    def _verify(self, pointers: Iterable[SourcePointer]) -> dict[SourcePointer, Verification]:
         """Ask the policy about each pointer before anything of its source is looked at."""
-        outcomes: dict[SourcePointer, Outcome] = {}
+        found: dict[SourcePointer, Verification] = {}
         events: dict[str, set[int]] = {}
         for pointer in pointers:
             if not self._allows(pointer):
-                outcomes[pointer] = Outcome("policy_denied")
+                found[pointer] = Verification("policy_denied")
             elif isinstance(pointer, ArtifactPointer):
-                outcomes[pointer] = self._artifact(pointer)
+                found[pointer] = self._artifact(pointer)
             else:
                 events.setdefault(pointer.session, set()).add(pointer.sequence)
         for session, sequences in events.items():
-            for sequence, outcome in self._events(session, sequences).items():
-                outcomes[TranscriptPointer(session, sequence)] = outcome
-        return outcomes
+            for sequence, verification in self._events(session, sequences).items():
+                found[TranscriptPointer(session, sequence)] = verification
+        return found
 
     def _allows(self, pointer: SourcePointer) -> bool:
         try:
@@ -97,22 +96,23 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
         except PermissionError:
             return False
 
-    def _artifact(self, pointer: ArtifactPointer, *, keep: bool = False) -> Outcome:
+    def _artifact(self, pointer: ArtifactPointer, *, keep: bool = False) -> Verification:
         parts = (pointer.session, "tool-results", pointer.filename)
         try:
-            with open_beneath(self.artifact_root, parts, "artifact") as file:
+            with _open(self.artifact_root, parts) as file:
                 return verify_artifact(file, pointer.digest, keep=keep)
-        except RefusedError as refusal:
-            return Outcome(refusal.reason)
+        except NotOpenedError as error:
+            return Verification(reason_unopened(error.why, "artifact"))
 
     def _events(
         self, session: str, sequences: AbstractSet[int], *, keep: bool = False
-    ) -> dict[int, Outcome]:
+    ) -> dict[int, Verification]:
         try:
-            with open_beneath(self.transcript_root, (f"{session}.jsonl",), "transcript") as file:
+            with _open(self.transcript_root, (f"{session}.jsonl",)) as file:
                 return verify_events(file, session, sequences, keep=keep)
-        except RefusedError as refusal:
-            return dict.fromkeys(sequences, Outcome(refusal.reason))
+        except NotOpenedError as error:
+            reason = reason_unopened(error.why, "transcript")
+            return dict.fromkeys(sequences, Verification(reason))
 
 
 def resolve_durable_sources(
@@ -125,6 +125,12 @@ def resolve_durable_sources(
     return resolver.resolve_many(source_pointers(state))
 
 
+def _open(root: Root, parts: Sequence[str]) -> BinaryIO:
+    if root is None:
+        raise NotOpenedError("missing")
+    return open_beneath(root, parts)
+
+
 def _parse(text: str) -> SourcePointer | PointerError:
     try:
         return parse_source_pointer(text)
@@ -132,7 +138,7 @@ def _parse(text: str) -> SourcePointer | PointerError:
         return error
 
 
-def _resolution(text: str, pointer: SourcePointer, outcome: Outcome) -> SourceResolution:
+def _resolution(text: str, pointer: SourcePointer, verification: Verification) -> SourceResolution:
     kind = pointer.source_type
-    status = STATUS_OF[kind][outcome.reason]
-    return SourceResolution(text, status, outcome.reason, kind, outcome.sha256)
+    status = STATUS_OF[kind][verification.reason]
+    return SourceResolution(text, status, verification.reason, kind, verification.sha256)

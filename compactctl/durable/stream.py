@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compactctl.durable.checks import label
 from compactctl.durable.records import (
     DurableContextState,
-    Record,
+    DurableRecord,
     SourceResolution,
     build_state,
+    label,
     parse_record,
     to_json,
 )
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-class Line(msgspec.Struct, frozen=True):
+class RecordLine(msgspec.Struct, frozen=True):
     """A record with its bytes, without a line end, and where it stands."""
 
     raw: bytes
     file: str
     number: int
-    record: Record
+    record: DurableRecord
 
 
-def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Line]:
+def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[RecordLine]:
     """Read the records among lines; any other line is passed over.
 
     ``strict``: every line that holds something must be a record, as in a state file.
@@ -40,7 +40,7 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Lin
         InvalidTranscriptError: a record is refused; names file and line.
 
     """
-    found: list[Line] = []
+    found: list[RecordLine] = []
     for number, raw in enumerate(lines, 1):
         values = list(_values(raw)) if strict or b"compactctl." in raw else []
         records = [(text, _record(value, file, number)) for text, value in values]
@@ -50,12 +50,12 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Lin
                 file=file,
                 line=number,
             )
-        found += [Line(text, file, number, record) for text, record in records if record]
+        found += [RecordLine(text, file, number, record) for text, record in records if record]
     return found
 
 
 def _values(raw: bytes) -> Iterator[tuple[bytes, Any]]:
-    """Give the JSON values of a line, nearly always one, each with its bytes."""
+    """Yield the JSON values of a line, nearly always one, each with its bytes."""
     try:
         yield raw.removeprefix(exact.BOM).strip(b"\r\n\0"), exact.parse(raw)
     except exact.NotJsonError:
@@ -65,7 +65,7 @@ def _values(raw: bytes) -> Iterator[tuple[bytes, Any]]:
             return
 
 
-def _record(value: Any, file: str, number: int) -> Record | None:
+def _record(value: Any, file: str, number: int) -> DurableRecord | None:
     try:
         return parse_record(value) if isinstance(value, dict) else None
     except InvalidTranscriptError as error:
@@ -73,8 +73,8 @@ def _record(value: Any, file: str, number: int) -> Record | None:
         raise
 
 
-def merge(stream: Iterable[Line], state: Iterable[Line]) -> list[Line]:
-    """Give the records of ``state`` that the stream does not hold yet, word for word the same.
+def merge(stream: Iterable[RecordLine], state: Iterable[RecordLine]) -> list[RecordLine]:
+    """Return the records of ``state`` that the stream does not hold yet, word for word the same.
 
     Resolutions stay out: what a source was like when the state was saved says nothing of now.
     """
@@ -82,12 +82,12 @@ def merge(stream: Iterable[Line], state: Iterable[Line]) -> list[Line]:
     return [line for line in without_resolutions(state) if line.record not in known]
 
 
-def without_resolutions(lines: Iterable[Line]) -> list[Line]:
-    """Give the records that are state."""
+def without_resolutions(lines: Iterable[RecordLine]) -> list[RecordLine]:
+    """Return the records that are state."""
     return [line for line in lines if not isinstance(line.record, SourceResolution)]
 
 
-def state_of(lines: Iterable[Line]) -> DurableContextState:
+def state_of(lines: Iterable[RecordLine]) -> DurableContextState:
     """Build the state; resolutions are no part of it.
 
     Raises:
@@ -95,7 +95,7 @@ def state_of(lines: Iterable[Line]) -> DurableContextState:
 
     """
     kept = without_resolutions(lines)
-    seen: dict[tuple[type[Record], str], Line] = {}
+    seen: dict[tuple[type[DurableRecord], str], RecordLine] = {}
     for line in kept:
         kind = type(line.record)
         identity = getattr(line.record, kind.__struct_fields__[0])
@@ -109,8 +109,8 @@ def state_of(lines: Iterable[Line]) -> DurableContextState:
     return build_state(line.record for line in kept)
 
 
-def resolutions_of(lines: Iterable[Line]) -> list[SourceResolution]:
-    """Give the resolutions in the order of their lines."""
+def resolutions_of(lines: Iterable[RecordLine]) -> list[SourceResolution]:
+    """Return the resolutions in the order of their lines."""
     return [line.record for line in lines if isinstance(line.record, SourceResolution)]
 
 
@@ -126,8 +126,8 @@ class Woven(NamedTuple):
 
 def weave(
     lines: Sequence[bytes],
-    here: Iterable[Line],
-    state: Sequence[Line],
+    here: Iterable[RecordLine],
+    state: Sequence[RecordLine],
     found: Sequence[SourceResolution],
 ) -> Woven:
     """Put records of a state and the resolutions found now at the end of a stream.
@@ -151,7 +151,7 @@ def weave(
 
 
 def _without(record: bytes, line: bytes) -> bytes:
-    """Take a record out of its line; b"" when the line held nothing else."""
+    """Remove a record from its line; return b"" if the line held nothing else."""
     rest = line.replace(record, b"", 1)
     return b"" if exact.is_blank(rest) else rest
 

@@ -7,13 +7,14 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
 
-from compactctl.durable.reasons import RefusedError, reason_of
+from compactctl.durable.pointers import TranscriptPointer
+from compactctl.durable.reasons import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 MAX_RECORD = 100_000
-"""Characters of a transcript record, its line end not counted (CONTRACT §11)."""
+"""Characters of a transcript record, its line end not counted."""
 
 _CHUNK = 64 * 1024
 # A character has at most four bytes: a line beyond this is too large, whatever it holds.
@@ -21,7 +22,15 @@ _MAX_LINE = 4 * MAX_RECORD + len(b"\r\n")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
-class Outcome(NamedTuple):
+class _RefusedError(Exception):
+    """A record that is not as it must be; says by its reason code why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Verification(NamedTuple):
     """A reason code, and for a verified source the sha256 of its bytes in hex.
 
     ``content`` is these very bytes, where they were asked for.
@@ -34,13 +43,13 @@ class Outcome(NamedTuple):
 
 def verify_events(
     file: BinaryIO, session: str, sequences: Collection[int], *, keep: bool = False
-) -> dict[int, Outcome]:
+) -> dict[int, Verification]:
     """Verify the records at ``sequences`` (from 1) in one pass that stops behind the last.
 
     A record is only as good as all records before it; what comes later does not touch it.
     """
     last = max(sequences)
-    found: dict[int, Outcome] = {}
+    found: dict[int, Verification] = {}
     stopped_by = "transcript_event_missing"
     try:
         for sequence, record in enumerate(_records(file), 1):
@@ -48,17 +57,17 @@ def verify_events(
             if sequence in sequences:
                 digest = hashlib.sha256(record).hexdigest()
                 content = record if keep else None
-                found[sequence] = Outcome("verified_transcript_event", digest, content)
+                found[sequence] = Verification("verified_transcript_event", digest, content)
             if sequence == last:
                 break
-    except RefusedError as refusal:
+    except _RefusedError as refusal:
         stopped_by = refusal.reason
     except OSError as error:
         stopped_by = reason_of(error)
-    return {sequence: found.get(sequence, Outcome(stopped_by)) for sequence in sequences}
+    return {sequence: found.get(sequence, Verification(stopped_by)) for sequence in sequences}
 
 
-def verify_artifact(file: BinaryIO, digest: str, *, keep: bool = False) -> Outcome:
+def verify_artifact(file: BinaryIO, digest: str, *, keep: bool = False) -> Verification:
     """Verify that the file is UTF-8 and that its sha256 starts with ``digest`` (lower case)."""
     sha256 = hashlib.sha256()
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -71,13 +80,13 @@ def verify_artifact(file: BinaryIO, digest: str, *, keep: bool = False) -> Outco
                 kept.append(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return Outcome("artifact_not_utf8")
+        return Verification("artifact_not_utf8")
     except OSError as error:
-        return Outcome(reason_of(error))
+        return Verification(reason_of(error))
     if not sha256.hexdigest().startswith(digest):
-        return Outcome("artifact_digest_mismatch")
+        return Verification("artifact_digest_mismatch")
     content = b"".join(kept) if keep else None
-    return Outcome("verified_artifact", sha256.hexdigest(), content)
+    return Verification("verified_artifact", sha256.hexdigest(), content)
 
 
 def _records(file: BinaryIO) -> Iterator[bytes]:
@@ -92,7 +101,7 @@ def _records(file: BinaryIO) -> Iterator[bytes]:
         if len(line) > _MAX_LINE or (
             len(record) > MAX_RECORD and len(record.translate(None, _CONTINUATION)) > MAX_RECORD
         ):
-            raise RefusedError("transcript_record_too_large")
+            raise _RefusedError("transcript_record_too_large")
         yield record
 
 
@@ -107,11 +116,11 @@ def _parse(record: bytes) -> dict[str, object]:
     try:
         value = _DECODER.decode(record.decode())
     except UnicodeDecodeError:
-        raise RefusedError("source_not_utf8") from None
+        raise _RefusedError("source_not_utf8") from None
     except (ValueError, RecursionError):  # no JSON, integers of 4,300 digits, deep nesting
-        raise RefusedError("transcript_invalid_json") from None
+        raise _RefusedError("transcript_invalid_json") from None
     if not isinstance(value, dict):
-        raise RefusedError("transcript_record_not_object")
+        raise _RefusedError("transcript_record_not_object")
     return value
 
 
@@ -119,9 +128,9 @@ def _check_envelope(record: dict[str, object], session: str, sequence: int) -> N
     """Compare what the record says of its place; what it does not say is taken as right."""
     found = record.get("sequence", sequence)
     if type(found) is not int or found != sequence:  # True and 1.0 equal 1, but are no sequence
-        raise RefusedError("transcript_sequence_mismatch")
+        raise _RefusedError("transcript_sequence_mismatch")
     if record.get("session_id", session) != session:
-        raise RefusedError("transcript_session_mismatch")
-    event_id = f"transcript:{session}:{sequence}"
+        raise _RefusedError("transcript_session_mismatch")
+    event_id = str(TranscriptPointer(session, sequence))
     if record.get("event_id", event_id) != event_id:
-        raise RefusedError("transcript_event_id_mismatch")
+        raise _RefusedError("transcript_event_id_mismatch")

@@ -1,1 +1,1 @@
-"""Files: read, write, pack."""
+"""Read and write files: whole, unchanged meanwhile, below a root, compressed or not."""

@@ -10,36 +10,16 @@ from typing import TYPE_CHECKING
 from compactctl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+_PRIVATE = 0o600
+"""The mode of a new file: transcripts hold secrets."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 _LONGEST_NAME = 200
 """Bytes of a file's name that its temporary file repeats; 255 is all that most disks take."""
-
-
-def back_up(path: Path, *content: bytes) -> Path:
-    """Keep the bytes that will be replaced beside the file, under the first name that is free.
-
-    Give that name.
-
-    Raises:
-        OSError: as the system gave it.
-
-    """
-    number = 0
-    while True:
-        backup = path.with_name(f"{path.name}.bak{f'.{number}' if number else ''}")
-        try:
-            handle = _create(backup)
-            break
-        except FileExistsError:
-            number += 1
-    try:
-        _fill(handle, content, os.stat(path))  # noqa: PTH116 (the same)
-    except OSError:
-        backup.unlink()
-        raise
-    return backup
 
 
 def write_file(
@@ -49,11 +29,10 @@ def write_file(
     *,
     replaces: tuple[int, ...] | None = None,
 ) -> None:
-    """Replace ``target`` in one step: a temporary file beside it, synced, then renamed.
+    """Replace what the user called ``target``.
 
-    The mode of an existing file is kept; a new one gets 0600, since transcripts hold secrets.
-    A device or a pipe is written to as it is. ``replaces`` is the stamp of the target from
-    when it was read: nothing that was written to it since is lost.
+    The mode of an existing file is kept. A device or a pipe is written to as it is. ``replaces``
+    is the stamp of the target from when it was read: nothing written to it since is lost.
 
     Raises:
         InputError: the folder cannot be written, the disk is full, or the target has changed.
@@ -65,54 +44,108 @@ def write_file(
             with target.open("wb") as file:
                 file.writelines(chunks)
         else:
-            _write_beside(chunks, target, found, mode, replaces)
+            replace_file(str(target), chunks, like=found, mode=mode, replaces=replaces)
+            with contextlib.suppress(OSError):  # not every file system knows how
+                _sync_folder(target.parent)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
 
 
-def _write_beside(
+def replace_file(
+    path: str,
     chunks: Iterable[bytes],
-    target: Path,
-    like: os.stat_result | None,
-    mode: int | None,
-    replaces: tuple[int, ...] | None,
+    *,
+    like: os.stat_result | None = None,
+    mode: int | None = None,
+    replaces: tuple[int, ...] | None = None,
+    sync: bool = True,
 ) -> None:
-    name = os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
-    temporary = target.with_name(f".{name}.{os.urandom(4).hex()}")
-    handle = _create(temporary)
+    """Replace ``path`` in one step: a temporary file beside it, synced, then renamed.
+
+    It gets the owner and the mode of ``like``, or ``mode``. Without ``sync`` a power loss may
+    leave a torn file, which is for the reader to notice.
+
+    Raises:
+        OSError: as the system gave it.
+        InputError: the file is no longer the one of the stamp ``replaces``.
+
+    """
+    with _temporary(path) as (temporary, handle):
+        _fill(handle, chunks, like=like, mode=mode, sync=sync)
+        if replaces is not None and stamp(os.stat(path)) != replaces:  # noqa: PTH116 (a name)
+            raise InputError("changed since it was read; nothing was written", file=path)
+        os.replace(temporary, path)  # noqa: PTH105 (the same, without an object)
+
+
+def create_file(folder: int, name: str, content: bytes) -> None:
+    """Create the file ``name`` in an open folder; the bytes are on the disk before the name is.
+
+    Raises:
+        FileExistsError: the name is taken; nothing was overwritten.
+        OSError: as the system gave it.
+
+    """
+    with _temporary(name, folder) as (temporary, handle):
+        _fill(handle, [content])
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.fsync(folder)
+
+
+def back_up(path: Path, *content: bytes) -> Path:
+    """Keep the bytes that will be replaced beside the file, under the first name that is free.
+
+    Return that name.
+
+    Raises:
+        OSError: as the system gave it.
+
+    """
+    number = 0
+    while True:
+        backup = path.with_name(f"{path.name}.bak{f'.{number}' if number else ''}")
+        try:
+            handle = os.open(backup, _NEW, _PRIVATE)
+            break
+        except FileExistsError:
+            number += 1
     try:
-        _fill(handle, chunks, like, mode)
-        if replaces is not None:
-            _refuse_changed(target, replaces)
-        os.replace(temporary, target)  # noqa: PTH105 (the same, without an object)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        _fill(handle, content, like=os.stat(path))  # noqa: PTH116 (the same)
+    except OSError:
+        backup.unlink()
         raise
-    with contextlib.suppress(OSError):  # not every file system knows how
-        _sync_folder(target.parent)
-
-
-def _refuse_changed(target: Path, replaces: tuple[int, ...]) -> None:
-    if stamp(os.stat(target)) != replaces:  # noqa: PTH116 (the same)
-        raise InputError("changed since it was read; nothing was written", file=str(target))
+    return backup
 
 
 def stamp(found: os.stat_result) -> tuple[int, ...]:
-    """Give what is another when a file was written to, or is another file."""
+    """Return what differs once a file was written to, or is another file."""
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+@contextlib.contextmanager
+def _temporary(path: str, folder: int | None = None) -> Iterator[tuple[str, int]]:
+    """Open a new file beside ``path``; at the end its temporary name is gone, whatever happened."""
+    parent, name = os.path.split(path)
+    name = os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])
+    temporary = os.path.join(parent, f".{name}.{os.urandom(4).hex()}")  # noqa: PTH118 (a name)
+    handle = os.open(temporary, _NEW, _PRIVATE, dir_fd=folder)
+    try:
+        yield temporary, handle
+    finally:
+        with contextlib.suppress(OSError):  # renamed
+            os.unlink(temporary, dir_fd=folder)
 
 
 def _fill(
-    handle: int, chunks: Iterable[bytes], like: os.stat_result | None, mode: int | None = None
+    handle: int,
+    chunks: Iterable[bytes],
+    *,
+    like: os.stat_result | None = None,
+    mode: int | None = None,
+    sync: bool = True,
 ) -> None:
-    """Write a new file to the disk, with the owner and mode of the one that it stands for."""
+    """Write a new file, with the owner and the mode of the one that it replaces, and close it."""
     with os.fdopen(handle, "wb") as file:
         file.writelines(chunks)
         file.flush()
@@ -120,8 +153,9 @@ def _fill(
             with contextlib.suppress(OSError):  # only root may give files away
                 os.fchown(handle, like.st_uid, like.st_gid)
             mode = stat.S_IMODE(like.st_mode) if mode is None else mode
-        os.fchmod(handle, 0o600 if mode is None else mode)
-        os.fsync(handle)
+        os.fchmod(handle, _PRIVATE if mode is None else mode)
+        if sync:
+            os.fsync(handle)
 
 
 def _sync_folder(folder: Path) -> None:

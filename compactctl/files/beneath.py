@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO
-
-from compactctl.durable.reasons import RefusedError, SourceType, reason_of
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+Why: TypeAlias = Literal["missing", "link", "not_a_file", "vanished", "denied", "unreadable"]
+"""``vanished``: it was there a moment ago; ``unreadable``: any other error of the system."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold the opening up
@@ -22,37 +23,42 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold the o
 _LINK_ERRORS = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
 
 
-def open_beneath(
-    root: str | os.PathLike[str] | None, parts: Sequence[str], source_type: SourceType
-) -> BinaryIO:
+class NotOpenedError(Exception):
+    """A file below a root that cannot be opened; says why, and never where it lies."""
+
+    def __init__(self, why: Why) -> None:
+        """Keep the reason for whoever puts it into words."""
+        super().__init__(why)
+        self.why: Why = why
+
+
+def open_beneath(root: str | os.PathLike[str], parts: Sequence[str]) -> BinaryIO:
     """Open the regular file ``root/part/…/part``; ``parts`` are single names without a slash.
 
-    The root is the user's own choice and may be a link. The order of refusals is that of
-    CONTRACT §6: a link on the way beats a missing file.
+    The root is the user's own choice and may be a link. A link on the way beats a missing file.
 
     Raises:
-        RefusedError: with the reason code, see ``compactctl.durable.reasons``.
+        NotOpenedError: with the first reason that was met.
 
     """
-    missing = f"{source_type}_missing"
-    if root is None:
-        raise RefusedError(missing)
     try:
         folder = os.open(root, _FOLDER)
         for part in parts[:-1]:
-            folder = _step(folder, part, stat.S_ISDIR, _FOLDER, missing)
-        file = _step(folder, parts[-1], stat.S_ISREG, _FILE, f"{source_type}_not_a_file")
+            folder = _step(folder, part, stat.S_ISDIR, _FOLDER, "missing")
+        file = _step(folder, parts[-1], stat.S_ISREG, _FILE, "not_a_file")
     except (FileNotFoundError, NotADirectoryError):
-        raise RefusedError(missing) from None
-    except OSError as error:
-        raise RefusedError(reason_of(error)) from None
+        raise NotOpenedError("missing") from None
+    except PermissionError:
+        raise NotOpenedError("denied") from None
+    except OSError:
+        raise NotOpenedError("unreadable") from None
     return os.fdopen(file, "rb")
 
 
 def _step(
-    folder: int, name: str, is_wanted: Callable[[int], bool], flags: int, unwanted: str
+    folder: int, name: str, is_wanted: Callable[[int], bool], flags: int, unwanted: Why
 ) -> int:
-    """Open ``name`` in ``folder``, which is closed; refuse links, and ``unwanted`` else.
+    """Open ``name`` in ``folder``, which is closed; refuse links, and ``unwanted`` kinds.
 
     The look before the opening is there to tell cases apart, and to leave devices alone. Safety
     does not rest on it: what is opened is never a link and is looked at again.
@@ -60,15 +66,15 @@ def _step(
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode):
-            raise RefusedError("ownership_boundary")
+            raise NotOpenedError("link")
         if not is_wanted(mode):
-            raise RefusedError(unwanted)
+            raise NotOpenedError(unwanted)
         opened = _open_no_link(folder, name, flags)
     finally:
         os.close(folder)
     if not is_wanted(os.fstat(opened).st_mode):
         os.close(opened)
-        raise RefusedError(unwanted)
+        raise NotOpenedError(unwanted)
     return opened
 
 
@@ -78,7 +84,7 @@ def _open_no_link(folder: int, name: str, flags: int) -> int:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         if error.errno in _LINK_ERRORS:
-            raise RefusedError("ownership_boundary") from None
+            raise NotOpenedError("link") from None
         if error.errno == errno.ENOENT:
-            raise RefusedError("source_disappeared") from None
+            raise NotOpenedError("vanished") from None
         raise

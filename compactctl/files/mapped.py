@@ -40,7 +40,7 @@ class FileLines:
         self._noted = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give the lines from the first on."""
+        """Yield the lines from the first on."""
         self._file.seek(0)
         return self._read(self._file)
 

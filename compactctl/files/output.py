@@ -12,25 +12,14 @@ from typing import TYPE_CHECKING, TextIO
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
 from compactctl.files.atomic import back_up, stamp, write_file
-from compactctl.files.reading import STANDARD, opened, read_lines
-from compactctl.files.unpack import MAGIC_LENGTH, is_packed
+from compactctl.files.compression import MAGIC_LENGTH, is_packed, pack
+from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "STANDARD",
-    "check_report",
-    "opened",
-    "read_lines",
-    "target",
-    "write",
-    "write_file",
-    "write_standard",
-]
 
-
-def write(
+def write_output(
     chunks: Iterable[bytes],
     output: str | None,
     source: str,
@@ -46,11 +35,11 @@ def write(
     in place, nothing is written over a file that holds anything else by now.
 
     Raises:
-        UsageError: as for :func:`target`.
+        UsageError: as for :func:`output_path`.
         InputError: the output cannot be written.
 
     """
-    path = target(output, source, in_place=in_place)
+    path = output_path(output, source, in_place=in_place)
     if path is None:
         if output is None and is_terminal():
             return False
@@ -66,18 +55,16 @@ def _packed(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
     """Pack what goes to a file whose name says that it is packed."""
     if not name.endswith((".gz", ".zst")):
         return chunks
-    from compactctl.files import pack  # noqa: PLC0415 (few outputs are packed)
-
-    return [pack.pack(b"".join(chunks), "gzip" if name.endswith(".gz") else "Zstandard")]
+    return [pack(b"".join(chunks), "gzip" if name.endswith(".gz") else "Zstandard")]
 
 
 def is_terminal() -> bool:
-    """Say whether standard output is a terminal, which gets no transcript unasked."""
+    """Return whether standard output is a terminal, which gets no transcript unasked."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def target(output: str | None, source: str, *, in_place: bool) -> Path | None:
-    """Give the file to write to, None for standard output; ask before any work is done.
+def output_path(output: str | None, source: str, *, in_place: bool) -> Path | None:
+    """Return the file to write to, None for standard output; call it before any work is done.
 
     Raises:
         UsageError: the output is the input, a symbolic link or a folder, or cannot be replaced.
@@ -151,7 +138,7 @@ def _stat_stream(stream: TextIO | None) -> os.stat_result | None:
 
 
 def _is_input(found: os.stat_result, source: str) -> bool:
-    """Say whether ``found`` is the file that is read, by whatever name."""
+    """Return whether ``found`` is the file that is read, by whatever name."""
     read = _stat_stream(sys.stdin) if source == STANDARD else _stat(source)
     return read is not None and _is_one_file(found, read)
 
@@ -201,6 +188,6 @@ def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | No
 
 
 def _holds(path: Path, chunks: Iterable[bytes]) -> bool:
-    """Say whether a file holds just these bytes, which are never put together for it."""
+    """Return whether a file holds just these bytes, which are never put together for it."""
     with path.open("rb") as file:
         return all(file.read(len(chunk)) == chunk for chunk in chunks) and not file.read(1)

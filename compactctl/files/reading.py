@@ -7,12 +7,17 @@ import io
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from compactctl.console import say
 from compactctl.errors import InputError
-from compactctl.files import unpack
 from compactctl.files.atomic import stamp
+from compactctl.files.compression import (
+    MAGIC_LENGTH,
+    bounded,
+    is_packed,
+    unpacked_lines,
+)
 from compactctl.files.mapped import FileLines
 from compactctl.jsonl.lines import Entry
 
@@ -23,10 +28,6 @@ if TYPE_CHECKING:
     from compactctl.jsonl.lines import MakeEntry
 
 STANDARD = "-"
-LARGEST = 4 << 30
-"""Bytes of lines that are read at most: a bomb or an endless pipe must not fill the memory."""
-
-_BLOCK = 1 << 20
 
 
 def read_lines(path: str) -> list[bytes]:
@@ -44,8 +45,8 @@ def read_lines(path: str) -> list[bytes]:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
-    """Give the lines of a FILE argument, and what makes entries of them.
+def open_lines(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
+    """Open a FILE argument: its lines, and the function that makes entries of them.
 
     Without ``hold`` those of a plain file are only read while the file is open. Raises as
     ``read_lines``, at the end too.
@@ -53,10 +54,10 @@ def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntr
     with _blaming(path), _open(path) as file:
         before = _state(file)
         # Of a file on standard input someone else may have read the beginning.
-        if hold or path == STANDARD or before is None or unpack.is_packed(_head(file)):
+        if hold or path == STANDARD or before is None or is_packed(_head(file)):
             yield _unchanged(file), Entry
             return
-        lines = FileLines(file, _bounded)
+        lines = FileLines(file, bounded)
         try:
             yield lines, lines.entry
         except Exception:
@@ -69,7 +70,7 @@ def opened(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntr
 
 @contextlib.contextmanager
 def _blaming(path: str) -> Iterator[None]:
-    """Say in an error which file it is about."""
+    """Add the name of the file to an error."""
     try:
         yield
     except InputError as error:
@@ -94,7 +95,7 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
 
 
 def _is_device(found: os.stat_result) -> bool:
-    """Tell what may never end; a pipe is fine, <(command) is one, and /dev/null is empty."""
+    """Return whether it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev != os.stat(os.devnull).st_rdev  # noqa: PTH116 (no need of pathlib)
     return stat.S_ISBLK(found.st_mode)
@@ -113,53 +114,23 @@ def _changed() -> InputError:
 
 
 def _state(file: BinaryIO) -> tuple[int, ...] | None:
-    """Give what changes when something writes to a file; a pipe has no such state."""
+    """Return what changes when something writes to a file; None for a pipe."""
     now = os.fstat(file.fileno())
     return stamp(now) if stat.S_ISREG(now.st_mode) else None
 
 
 def _head(file: BinaryIO) -> bytes:
-    """Give the first bytes of a plain file, and stay in front of them."""
-    head = file.read(unpack.MAGIC_LENGTH)
+    """Return the first bytes of a plain file without moving on in it."""
+    head = file.read(MAGIC_LENGTH)
     file.seek(0)
     return head
 
 
 def _lines(file: BinaryIO) -> list[bytes]:
-    head = file.read(unpack.MAGIC_LENGTH)
-    if len(head) < unpack.MAGIC_LENGTH:
+    head = file.read(MAGIC_LENGTH)
+    if len(head) < MAGIC_LENGTH:
         return io.BytesIO(head).readlines()
-    whole = _bounded(file, head)
-    if unpack.is_packed(head):
-        return unpack.unpack(whole, head, lambda unpacked: list(_bounded(unpacked)))
+    whole = bounded(file, head)
+    if is_packed(head):
+        return unpacked_lines(whole, head)
     return list(whole)
-
-
-def _bounded(file: BinaryIO, head: bytes = b"") -> io.BufferedReader:
-    return io.BufferedReader(_Bounded(file, head), _BLOCK)
-
-
-class _Bounded(io.RawIOBase):
-    """The bytes ``head`` and then those of ``file``, until there are too many."""
-
-    def __init__(self, file: BinaryIO, head: bytes) -> None:
-        super().__init__()
-        self._file = cast("io.BufferedReader", file)
-        self._head = head
-        self._left = LARGEST
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # all it is called with
-        many = min(len(self._head), len(buffer))
-        if many:
-            buffer[:many], self._head = self._head[:many], self._head[many:]
-        elif not self._ended:  # a terminal would ask for a second Ctrl-D
-            many = self._file.readinto1(buffer)
-            self._ended = many == 0
-        self._left -= many
-        if self._left < 0:
-            raise InputError(f"holds more than {LARGEST >> 30} GiB; split it")
-        return many

@@ -19,7 +19,7 @@ _HOLDERS = ("messages", "loglines", "history", "traj")
 
 
 def whole(lines: Iterable[bytes]) -> Any:
-    """Give the JSON value that a file is, when it is an array or spans lines; else None."""
+    """Return the JSON value that a file is, if it is an array or spans lines; else None."""
     said = [*itertools.islice((raw for raw in lines if not exact.is_blank(raw)), 2)]
     start = said[0].removeprefix(exact.BOM).strip() if said else b""
     spans = len(said) > 1 and start.startswith(b"{") and not start.endswith(b"}")
@@ -33,7 +33,7 @@ def whole(lines: Iterable[bytes]) -> Any:
 
 
 def advice(value: Any, many: int = 1) -> str | None:
-    """Say how to turn a document into lines; None for an object that holds no session.
+    """Return how to turn a document into lines; None for an object that holds no session.
 
     ``many`` is how many such documents the file has, one a line.
     """
@@ -57,7 +57,7 @@ def _command(path: str, source: str = "") -> str:
 
 
 def _path_into(array: list[Any]) -> str:
-    """Give the path to the messages of an array; of several sessions, those of the first."""
+    """Return the path to the messages of an array; of several sessions, those of the first."""
     path = _path(array[0]) if array and isinstance(array[0], dict) else None
     return f".[0]{path}" if path else ".[]"
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from compactctl.formats.anthropic_content import (
-    Content,
-    blocks,
-    content,
-    edit,
-    make,
-    parts,
-)
+from compactctl.formats import anthropic_parts, base
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,58 +12,65 @@ if TYPE_CHECKING:
     from compactctl.model import Block, Role
     from compactctl.view.builder import Assembler
 
-__all__ = ["create", "edit", "make", "parts_of", "recognise", "view", "with_parts"]
 
-DESCRIPTION = "Anthropic message list, one message a line"
-SIGNED = True
-PROFILE = "anthropic"
-ONE_LINE_A_MESSAGE = True
-LINK = None
-
-
-class Record(msgspec.Struct, gc=False):
+class Record(base.Record):
     """One line."""
 
-    type: Any = None
     role: Any = None
-    content: Content = None
+    content: anthropic_parts.Content = None
 
 
-def recognise(record: dict[str, Any]) -> bool:
-    """Tell by the two members that every message has, and no envelope around them."""
-    return (
-        record.get("role") in ("user", "assistant", "system")
-        and "content" in record
-        and "message" not in record
-        and "schema_version" not in record
-        and "tool_calls" not in record
-    )
+class Messages(base.Format):
+    """A line is a message."""
+
+    name = "messages"
+    description = "Anthropic message list, one message a line"
+    profile = "anthropic"
+    record = Record
+    signed = True
+    bare = True
+    line_is_message = True
+
+    def recognises(self, record: dict[str, Any]) -> bool:
+        """Recognise a role and a content; calls are parts of the content."""
+        return (
+            record.get("role") in ("user", "assistant", "system")
+            and "content" in record
+            and "message" not in record
+            and "tool_calls" not in record
+        )
+
+    def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
+        """Take each line as the message that it is."""
+        for index, record in records:
+            if record.role == "user":
+                builder.user(anthropic_parts.blocks(record.content, index))
+            elif record.role == "assistant":
+                builder.assistant(anthropic_parts.blocks(record.content, index))
+            elif record.role == "system":
+                builder.system(anthropic_parts.blocks(record.content, index))
+
+    def parts(self, record: dict[str, Any]) -> list[Any]:
+        """Return the parts of the content."""
+        return anthropic_parts.parts(record.get("content"))
+
+    def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
+        """Replace the content."""
+        return record | {"content": anthropic_parts.content(parts)}
+
+    def edit(self, part: Any, block: Block) -> Any:
+        """Edit a content block."""
+        return anthropic_parts.edit(part, block)
+
+    def make(self, block: Block) -> dict[str, Any]:
+        """Make a content block."""
+        return anthropic_parts.make(block)
+
+    def create(
+        self, role: Role, blocks: list[Block], _like: dict[str, Any], _link: base.Link
+    ) -> list[dict[str, Any]]:
+        """Write one line."""
+        return [{"role": role, "content": anthropic_parts.made(blocks)}]
 
 
-def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
-    """Take each line as the message that it is."""
-    for index, record in records:
-        if record.role == "user":
-            build.user(blocks(record.content, index))
-        elif record.role == "assistant":
-            build.assistant(blocks(record.content, index))
-        elif record.role == "system":
-            build.system(blocks(record.content, index))
-
-
-def parts_of(record: dict[str, Any]) -> list[Any]:
-    """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
-    return parts(record.get("content"))
-
-
-def with_parts(record: dict[str, Any], edited: list[Any]) -> dict[str, Any]:
-    """Give the line with other parts."""
-    return record | {"content": content(edited)}
-
-
-def create(
-    role: Role, made: list[Block], _like: dict[str, Any], _own: str, _parent: str | None
-) -> dict[str, Any]:
-    """Write a new line."""
-    pieces = [block.text if block.kind == "text" else make(block) for block in made]
-    return {"role": role, "content": content(pieces)}
+FORMAT = Messages()

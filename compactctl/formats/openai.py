@@ -7,38 +7,35 @@ gets a line too.
 
 from __future__ import annotations
 
-import functools
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compactctl.formats import openai_content
-from compactctl.formats.values import identifier, string
+from compactctl.formats import base, openai_parts
+from compactctl.formats.base import identifier, string
+from compactctl.jsonl.lines import objects
 from compactctl.model import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
 
-DESCRIPTION = "OpenAI chat messages, one message a line"
-SIGNED = False
-PROFILE = "openai-chat"
-ONE_LINE_A_MESSAGE = False
-LINK = None
-
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ELSEWHERE = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
 """Parts that Anthropic's messages hold and these never do."""
+_CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
+_CHAT_ROLES = ("system", "developer", "tool")
+_MEMBERS = ("content", "reasoning_content", "refusal", "tool_calls", "function_call")
 _RESULTS = frozenset({"tool", "function"})
 _RESULT = "result"
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(base.Record):
     """One line."""
 
-    type: Any = None
     role: Any = None
     content: Any = None
     refusal: Any = None
@@ -59,38 +56,105 @@ class Slot(NamedTuple):
     part: Any
 
 
-def recognise(record: dict[str, Any]) -> bool:
-    """Tell by role and content, with no part that another API alone has."""
-    role = record.get("role")
-    if not isinstance(role, str) or role not in _ROLES or "message" in record:
-        return False
-    if "tool_calls" in record or "function_call" in record:
-        return True
-    kinds = {
-        p.get("type") for p in openai_content.parts(record.get("content")) if isinstance(p, dict)
-    }
-    return "content" in record and not any(
-        kind in _ELSEWHERE | openai_content.RESPONSES for kind in kinds if isinstance(kind, str)
-    )
+class OpenAI(base.Format):
+    """A line is a chat message."""
 
+    name = "openai"
+    description = "OpenAI chat messages, one message a line"
+    profile = "openai-chat"
+    record = Record
+    bare = True
 
-def view(records: Iterable[tuple[int, Record]], build: Assembler) -> None:
-    """Take each line as the message that it is; results that follow one another are one."""
-    for index, record in records:
-        role = string(record.role)
-        if role in _RESULTS:
-            build.user([_result(record, index)])
-        elif role == "user":
-            build.user(openai_content.pieces(record.content, index))
-        elif role == "assistant":
-            slots = _slots(functools.partial(getattr, record))
-            build.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
-        elif role in _ROLES:
-            build.system(openai_content.pieces(record.content, index))
+    def recognises(self, record: dict[str, Any]) -> bool:
+        """Recognise a role and a content without a part that only another API has."""
+        role = record.get("role")
+        if not isinstance(role, str) or role not in _ROLES or "message" in record:
+            return False
+        if "tool_calls" in record or "function_call" in record:
+            return True
+        said = openai_parts.parts(record.get("content"))
+        kinds = {part.get("type") for part in said if isinstance(part, dict)}
+        return "content" in record and not any(
+            kind in _ELSEWHERE | openai_parts.RESPONSES for kind in kinds if isinstance(kind, str)
+        )
+
+    def claims(self, raw: bytes) -> bool:
+        """Return True for what no list of Anthropic's has: calls, and roles of their own."""
+        return _CHAT.search(raw) is not None and any(
+            record.get("role") in _CHAT_ROLES or "tool_calls" in record for record in objects([raw])
+        )
+
+    def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
+        """Take each line as the message that it is; results side by side are one."""
+        for index, record in records:
+            role = string(record.role)
+            if role in _RESULTS:
+                builder.user([_result(record, index)])
+            elif role == "user":
+                builder.user(openai_parts.pieces(record.content, index))
+            elif role == "assistant":
+                slots = _slots(
+                    record.content,
+                    record.reasoning_content,
+                    record.refusal,
+                    record.tool_calls,
+                    record.function_call,
+                )
+                builder.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
+            elif role in _ROLES:
+                builder.system(openai_parts.pieces(record.content, index))
+
+    def parts(self, record: dict[str, Any]) -> list[Slot]:
+        """Return the parts of all members of a message; a result is one part."""
+        if record["role"] in _RESULTS:
+            return [Slot(_RESULT, record)]
+        if record["role"] == "assistant":
+            return _slots(*map(record.get, _MEMBERS))
+        return [Slot("content", part) for part in openai_parts.parts(record.get("content"))]
+
+    def replace_parts(self, record: dict[str, Any], parts: list[Slot]) -> dict[str, Any]:
+        """Replace the parts of the members; a member that lost all of its parts goes."""
+        if parts[0].member == _RESULT:
+            new: dict[str, Any] = parts[0].part
+            return new
+        left: dict[str, list[Any]] = {}
+        for name, part in parts:
+            left.setdefault(name, []).append(part)
+        had = {slot.member for slot in self.parts(record)}
+        new = {key: value for key, value in record.items() if key not in had or key in left}
+        for name, values in left.items():
+            new[name] = values[0] if name != "tool_calls" else values
+        if "content" in left:
+            new["content"] = openai_parts.content(left["content"], "text", record["content"])
+        elif "content" in had:  # a call without a word, in the API's own form
+            new["content"] = None
+        return new
+
+    def edit(self, part: Slot, block: Block) -> Slot:
+        """Edit a result, a call, or a part of the content."""
+        if part.member == _RESULT:
+            return part._replace(part=_edit_result(part.part, block))
+        if part.member in {"tool_calls", "function_call"}:
+            return part._replace(part=_edit_call(part, block))
+        if part.member == "content":
+            return part._replace(part=openai_parts.edit(part.part, block))
+        return part
+
+    def make(self, block: Block) -> Slot:
+        """Make a part of the member that holds such blocks."""
+        return _make(block)
+
+    def create(
+        self, role: Role, blocks: list[Block], _like: dict[str, Any], _link: base.Link
+    ) -> list[dict[str, Any]]:
+        """Write one line for each result and one for all else."""
+        lines = [_made_result(block) for block in blocks if block.kind == "result"]
+        rest = [_make(block) for block in blocks if block.kind != "result"]
+        return [*lines, _made(role, rest)] if rest else lines
 
 
 def _result(record: Record, index: int) -> Block:
-    told = tuple(openai_content.pieces(record.content, index))
+    told = tuple(openai_parts.pieces(record.content, index))
     call_id = record.tool_call_id if record.role == "tool" else record.name
     if call_id is None and isinstance(record.tool_call_ids, list):  # as SWE-agent writes it
         call_id = next(iter(record.tool_call_ids), None)
@@ -99,23 +163,23 @@ def _result(record: Record, index: int) -> Block:
         call_id=identifier(call_id),
         content=told,
         failed=record.is_error is True
-        or any(openai_content.failed(piece.text) for piece in told[:1]),
+        or any(openai_parts.failed(piece.text) for piece in told[:1]),
         entry=index,
         path=identifier(record.read_path),
     )
 
 
-def _slots(member: Callable[[str], Any]) -> list[Slot]:
-    """Give the parts of an assistant message, whose members ``member`` gives."""
-    calls = member("tool_calls")
-    calls = calls if isinstance(calls, list) else []
-    call, content = member("function_call"), member("content")
-    said = openai_content.parts(content) if content or not (calls or call) else []
-    slots = [Slot("content", part) for part in said]
-    for name in ("reasoning_content", "refusal"):
-        if isinstance(member(name), str) and member(name):
-            slots.insert(0 if name == "reasoning_content" else len(slots), Slot(name, member(name)))
-    slots += [Slot("tool_calls", call) for call in calls]
+def _slots(content: Any, thought: Any, refusal: Any, calls: Any, call: Any) -> list[Slot]:
+    """Return the parts of an assistant message, given its ``_MEMBERS``."""
+    listed = calls if isinstance(calls, list) else []
+    slots: list[Slot] = []
+    if isinstance(thought, str) and thought:
+        slots.append(Slot("reasoning_content", thought))
+    if content or not (listed or call):
+        slots += [Slot("content", part) for part in openai_parts.parts(content)]
+    if isinstance(refusal, str) and refusal:
+        slots.append(Slot("refusal", refusal))
+    slots += [Slot("tool_calls", each) for each in listed]
     return [*slots, Slot("function_call", call)] if isinstance(call, dict) else slots
 
 
@@ -124,74 +188,33 @@ def _block(slot: Slot, index: int, at: int) -> Block:
     if name == "reasoning_content":
         return Block("thinking", part, entry=index, at=at)
     if name == "refusal":
-        return Block("other", part, name="refusal", entry=index, at=at)
+        return Block("other", part, type="refusal", entry=index, at=at)
     if name == "content":
-        return openai_content.pieces([part], index, at)[0]
+        return openai_parts.pieces([part], index, at)[0]
     call_id, tool, arguments = _call(slot)
     return Block("call", arguments, call_id, tool, entry=index, at=at)
 
 
 def _call(slot: Slot) -> tuple[str | None, str, str]:
-    """Give the id, the name and the arguments of a call.
+    """Return the id, the name and the arguments of a call.
 
     A call of the old form has no id and one result, of its name: the name is its id.
     """
     part = slot.part if isinstance(slot.part, dict) else {}
     if slot.member == "function_call":
         name = string(part.get("name"))
-        return name or None, name, openai_content.called(part.get("arguments"))
+        return name or None, name, openai_parts.called(part.get("arguments"))
     call_id, custom = identifier(part.get("id")), part.get("custom")
     if isinstance(custom, dict):
-        return call_id, string(custom.get("name")), openai_content.freely(custom.get("input"))
+        return call_id, string(custom.get("name")), openai_parts.freely(custom.get("input"))
     function = part.get("function")
     function = function if isinstance(function, dict) else {}
-    return call_id, string(function.get("name")), openai_content.called(function.get("arguments"))
-
-
-def parts_of(record: dict[str, Any]) -> list[Slot]:
-    """Give the parts of a parsed line, in the order that ``Block.at`` counts."""
-    if record["role"] in _RESULTS:
-        return [Slot(_RESULT, record)]
-    if record["role"] == "assistant":
-        return _slots(record.get)
-    return [Slot("content", part) for part in openai_content.parts(record.get("content"))]
-
-
-def with_parts(record: dict[str, Any], edited: list[Slot]) -> dict[str, Any]:
-    """Give the line with other parts; a member that lost all of its parts goes."""
-    if edited[0].member == _RESULT:
-        new: dict[str, Any] = edited[0].part
-        return new
-    left: dict[str, list[Any]] = {}
-    for name, part in edited:
-        left.setdefault(name, []).append(part)
-    had = {slot.member for slot in parts_of(record)}
-    new = {key: value for key, value in record.items() if key not in had or key in left}
-    for name, parts in left.items():
-        new[name] = parts[0] if name != "tool_calls" else parts
-    if "content" in left:
-        new["content"] = openai_content.content(left["content"], "text", record["content"])
-    elif "content" in had:  # a call without a word, in the API's own form
-        new["content"] = None
-    return new
-
-
-def edit(slot: Slot, block: Block) -> Slot:
-    """Give ``slot`` with what ``block`` says; every other member stays."""
-    if slot.member == _RESULT:
-        return slot._replace(part=_edit_result(slot.part, block))
-    if slot.member in {"tool_calls", "function_call"}:
-        return slot._replace(part=_edit_call(slot, block))
-    return (
-        slot._replace(part=openai_content.edit(slot.part, block))
-        if slot.member == "content"
-        else slot
-    )
+    return call_id, string(function.get("name")), openai_parts.called(function.get("arguments"))
 
 
 def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
     new = record | {
-        "content": openai_content.edit_output(record.get("content"), block.content, "text")
+        "content": openai_parts.edit_output(record.get("content"), block.content, "text")
     }
     if "tool_call_id" not in record and isinstance(record.get("tool_call_ids"), list):
         return new | {"tool_call_ids": [block.call_id, *record["tool_call_ids"][1:]]}
@@ -201,7 +224,7 @@ def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
 def _edit_call(slot: Slot, block: Block) -> Any:
     part, (call_id, _, arguments) = slot.part, _call(slot)
     if not isinstance(part, dict):  # no call by any reading: it is written as one
-        return make(block).part
+        return _make(block).part
     if call_id != block.call_id and slot.member == "tool_calls":
         part = part | {"id": block.call_id}
     if arguments == block.text:
@@ -209,28 +232,16 @@ def _edit_call(slot: Slot, block: Block) -> Any:
     if slot.member == "function_call":
         return part | {"arguments": block.text}
     if "custom" in part:
-        return part | {"custom": part["custom"] | {"input": openai_content.free_text(block)}}
+        return part | {"custom": part["custom"] | {"input": openai_parts.free_text(block)}}
     return part | {"function": part["function"] | {"arguments": block.text}}
 
 
-def make(block: Block) -> Slot:
-    """Write a block that no line holds yet as a part of a line."""
+def _make(block: Block) -> Slot:
     if block.kind == "call":
-        function = {"name": block.name, "arguments": block.text or "{}"}
+        function = {"name": block.tool, "arguments": block.text or "{}"}
         call = {"id": block.call_id, "type": "function", "function": function}
         return Slot("tool_calls", call)
     return Slot("reasoning_content" if block.kind == "thinking" else "content", block.text)
-
-
-def create(
-    role: Role, made: list[Block], _like: dict[str, Any], _own: str, _parent: str | None
-) -> dict[str, Any] | list[dict[str, Any]]:
-    """Write new lines: one for each result, one for all else."""
-    lines = [_made_result(block) for block in made if block.kind == "result"]
-    rest = [make(block) for block in made if block.kind != "result"]
-    if rest:
-        lines.append(_made(role, rest))
-    return lines[0] if len(lines) == 1 else lines
 
 
 def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
@@ -239,7 +250,7 @@ def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
     calls = [part for name, part in slots if name == "tool_calls"]
     line: dict[str, Any] = {
         "role": role,
-        "content": openai_content.content(content, "text") or None,
+        "content": openai_parts.content(content, "text") or None,
     }
     if thoughts:
         line["reasoning_content"] = "\n".join(thoughts)
@@ -247,6 +258,9 @@ def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
 
 
 def _made_result(block: Block) -> dict[str, Any]:
-    told = openai_content.content([piece.text for piece in block.content], "text")
+    told = openai_parts.content([piece.text for piece in block.content], "text")
     line = {"role": "tool", "tool_call_id": block.call_id, "content": told}
     return line if block.path is None else line | {"_read_path": block.path}
+
+
+FORMAT = OpenAI()

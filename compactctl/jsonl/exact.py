@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from compactctl.jsonl import DECODE_ERRORS
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SKIP = b" \t\r\n\x00"
 BOM = b"\xef\xbb\xbf"
@@ -69,7 +71,7 @@ def parse(text: bytes) -> Any:
     """
     try:
         return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         pass
     values = parse_many(text)
     if len(values) != 1:

@@ -13,48 +13,47 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_MISFIT = object()
+"""Stands for a value of which nothing fits."""
 
-def loosen(value: dict[str, Any], decode: Callable[[bytes], R]) -> tuple[R, str]:
-    """Decode an object whose types the typed decoder refused: (record, first complaint or "").
 
-    A member of an unexpected type is dropped, at the deepest place that makes the record
-    readable, so that one odd member does not hide the rest.
+def decode_leniently(value: dict[str, Any], decode: Callable[[bytes], R]) -> tuple[R, str]:
+    """Decode an object whose types ``decode`` may refuse: (record, first complaint or "").
+
+    A member of an unexpected type is left out, as deep inside as possible, so that one odd member
+    does not hide the rest. The format's members must all be optional.
     """
-    first = ""
-    while True:
+    complaint = ""
+    try:
         try:
-            return decode(exact.dump(value)), first
+            return decode(exact.dump(value)), complaint
         except msgspec.ValidationError as error:
-            first = first or str(error)
-            if not _drop_at(value, str(error)):
-                return decode(b"{}"), first
-        except (msgspec.DecodeError, RecursionError) as error:
-            return decode(b"{}"), first or str(error)
+            complaint = str(error)
+            return decode(exact.dump(_fitting(value, (), decode))), complaint
+    except (msgspec.DecodeError, RecursionError) as error:
+        return decode(b"{}"), complaint or str(error)
 
 
-def _drop_at(value: Any, complaint: str) -> bool:
-    """Delete the member that a msgspec complaint (``… at `$.a[...].b` ``) points to."""
-    path = complaint.rpartition("`$")[2].rstrip("`") if "`$" in complaint else ""
-    steps = [step for step in path.replace("[", ".[").split(".") if step]
-    return bool(steps) and _drop_path(value, steps)
+def _fitting(value: Any, path: tuple[str | None, ...], decode: Callable[[bytes], R]) -> Any:
+    """Return what of ``value`` fits at ``path``: member names, and None for an item of a list."""
+    if path and _fits(value, path, decode):
+        return value
+    if not isinstance(value, dict | list) or not _fits(type(value)(), path, decode):
+        return _MISFIT
+    if isinstance(value, dict):
+        members = {name: _fitting(each, (*path, name), decode) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each is not _MISFIT}
+    items = [_fitting(each, (*path, None), decode) for each in value]
+    # An empty object takes the place of what does not fit: what follows keeps its number.
+    numbered = [{} if each is _MISFIT else each for each in items]
+    return numbered if _fits(numbered, path, decode) else []
 
 
-def _drop_path(value: Any, steps: list[str]) -> bool:
-    """Follow ``steps``; msgspec writes every list index as ``[...]``, so all items are tried."""
-    step, rest = steps[0], steps[1:]
-    if step.startswith("["):
-        if not isinstance(value, list):
-            return False
-        if rest:
-            dropped = [_drop_path(item, rest) for item in value]
-            return any(dropped)
-        # An empty object in the place of what is none: what follows keeps its number.
-        objects = [item if isinstance(item, dict) else {} for item in value]
-        value[:] = [] if all(isinstance(item, dict) for item in value) else objects
-        return True
-    if not isinstance(value, dict) or step not in value:
+def _fits(value: Any, path: tuple[str | None, ...], decode: Callable[[bytes], R]) -> bool:
+    for name in reversed(path):
+        value = [value] if name is None else {name: value}
+    try:
+        decode(exact.dump(value))
+    except msgspec.ValidationError:
         return False
-    if not rest:
-        del value[step]
-        return True
-    return _drop_path(value[step], rest)
+    return True

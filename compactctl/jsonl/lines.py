@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 import orjson
 
-from compactctl.jsonl import exact
-from compactctl.jsonl.lenient import loosen
+from compactctl.jsonl import DECODE_ERRORS, exact
+from compactctl.jsonl.lenient import decode_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,7 +76,7 @@ def read(
         if raw.isascii() or _is_utf8(raw):
             try:
                 record = decode(raw)
-            except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            except DECODE_ERRORS:
                 pass
             else:
                 add(make_entry(raw, number))
@@ -114,7 +114,7 @@ def _read_odd(
         entries.append(make_entry(raw[start:end], number))
         start = end
         if isinstance(value, dict):
-            record, complaint = loosen(value, decode)
+            record, complaint = decode_leniently(value, decode)
             if complaint:
                 faults.append(Fault("FILE-17", number, complaint))
             yield len(entries) - 1, record
@@ -202,6 +202,13 @@ def _surrogate_path(value: Any, path: str = "$") -> str | None:
             if found:
                 return found
     return None
+
+
+def line_end(raw: bytes) -> bytes:
+    """Return the line end of ``raw``, b"" if it has none."""
+    if raw.endswith(b"\r\n"):
+        return b"\r\n"
+    return b"\n" if raw.endswith(b"\n") else b""
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

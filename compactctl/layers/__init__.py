@@ -20,29 +20,18 @@ DEFAULT = ("truncate", "dedup", "prune", "summarize")
 
 
 def load(name: str) -> Layer:
-    """Import the function of a layer by its name."""
-    layer: Layer = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+    """Import a layer by its name."""
+    layer: Layer = importlib.import_module(f"{__name__}.{name}").LAYER
     return layer
-
-
-def leaves_mark(name: str) -> bool:
-    """Say whether a layer leaves a record that names lines of what it read."""
-    return getattr(importlib.import_module(f"{__name__}.{name}"), "LEAVES_MARK", False)
-
-
-def example(name: str) -> str:
-    """Give the example command line of a layer."""
-    text: str = importlib.import_module(f"{__name__}.{name}").EXAMPLE
-    return text
 
 
 @functools.cache  # each option asks all layers whether they share it
 def options(name: str) -> dict[str, tuple[Any, str, Any]]:
     """Give a layer's options: name to (type, help, default), from its signature."""
-    layer = load(name)
-    hints = get_type_hints(layer, include_extras=True)
+    run = load(name).run
+    hints = get_type_hints(run, include_extras=True)
     found: dict[str, tuple[Any, str, Any]] = {}
-    for parameter in inspect.signature(layer).parameters.values():
+    for parameter in inspect.signature(run).parameters.values():
         hint = hints[parameter.name]
         if parameter.kind is parameter.KEYWORD_ONLY and get_origin(hint) is Annotated:
             kind, text = get_args(hint)[:2]

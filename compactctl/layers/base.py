@@ -9,36 +9,37 @@ running it once. It knows blocks and messages, never lines or parents.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from compactctl.model import Block, Message
+from compactctl.model import Block
 from compactctl.tokens import Counter, count_block, count_view
+from compactctl.view.edits import Edits, Insert
+from compactctl.view.index import View
 
 
-class View(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True):
     """What a layer works on.
 
-    ``counter`` counts tokens. ``signed``: thinking in this format is bound to what precedes it.
+    ``view`` is what it may change. ``counter`` counts tokens.
     ``sha256`` gives the hash of the bytes that hold the view. ``store`` keeps a text for good and
     gives the pointer to it; ``archive`` does so with the bytes that hold the view. None when the
     user named no place for that.
     """
 
-    messages: Sequence[Message]
+    view: View
     counter: Counter
-    signed: bool = True
     sha256: Callable[[], str] = str
     store: Callable[[str], str] | None = None
     archive: Callable[[], str] | None = None
 
     def tokens(self) -> int:
-        """Count the whole view."""
-        return count_view(self.counter, self.messages)
+        """Return the tokens of the whole view."""
+        return count_view(self.counter, self.view.messages)
 
     def count(self, block: Block) -> int:
-        """Count one block."""
+        """Return the tokens of one block."""
         return count_block(self.counter, block)
 
 
@@ -57,22 +58,33 @@ class Action(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a layer gives back.
+    """What a layer gives back: edits by block, and at most one new block.
 
     ``note`` says in a few words what was done ("12 results cut") or, when nothing was, why.
     ``mark`` is a compaction record to stand in front of what the layer made.
     """
 
-    messages: Sequence[Message]
+    edits: Edits = {}
+    insert: Insert | None = None
     actions: Sequence[Action] = ()
     note: str = ""
     mark: dict[str, Any] | None = None
 
 
-Layer = Callable[..., Change]
-"""``layer(view, *, option=…) -> Change``."""
+Store = Literal["artifacts", "archive"]
 
 
-def number(count: int, one: str, many: str | None = None) -> str:
-    """Write a count with its noun: ``1 result``, ``1,204 results``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+class Layer(msgspec.Struct, frozen=True):
+    """A layer: ``run(context, *, option=…)`` returns its change; the rest is what it needs.
+
+    ``example`` is shown under ``--help``. ``keeps`` names the stores that it can put things into.
+    ``leaves_mark``: its record names lines and bytes of what it read, so these must be there.
+    ``must_apply``: its change stands even where the text grows, and ``compact`` runs it whatever
+    the size of the view.
+    """
+
+    run: Callable[..., Change]
+    example: str
+    keeps: tuple[Store, ...] = ()
+    leaves_mark: bool = False
+    must_apply: bool = False

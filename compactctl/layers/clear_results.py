@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, View, number
-from compactctl.model import Block, Message, replace_blocks, result_text
+from compactctl.layers.base import Action, Change, Context
+from compactctl.model import Block, result_text
+from compactctl.text import plural
 from compactctl.view import protected
-from compactctl.view.pairs import Place, open_loop
-from compactctl.view.tools import answered, results
+from compactctl.view.edits import Key, key
+from compactctl.view.pairs import block_at
 
 SHORTEST = 120
 """Characters up to which a result is left alone: a placeholder would not be shorter."""
@@ -19,46 +20,42 @@ SHORTEST = 120
 _ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
 
-def clear(view: View, keep: int) -> Change:
+def clear(context: Context, keep: int) -> Change:
     """Clear all results but the newest ``keep`` and those that the model has not seen yet.
 
-    The view's store takes the text away first and gives its pointer; images no store takes, so
-    they are named in the placeholder. Without a store, what no tool can give again stays: answers
-    of the user and results of memories.
+    The store takes the text away first and gives its pointer; images no store takes, so they are
+    named in the placeholder. Without a store, what no tool can give again stays: answers of the
+    user and results of memories.
     """
-    messages = view.messages
-    end = open_loop(messages)
-    pinned = protected.rules(messages)
-    found = results(messages)
-    old = set(found[: max(0, len(found) - keep)]) - pinned
-    old -= protected.sources(messages, lambda place: place not in old or place.message >= end)
-    names = answered(messages)
+    view = context.view
+    old = set(view.results[: max(0, len(view.results) - keep)]) - protected.rules(view)
+    old -= protected.sources(
+        view, lambda place: place not in old or place.message >= view.open_loop
+    )
     actions: list[Action] = []
-    cleared: list[Message] = []
-    for position, message in enumerate(messages):
-        blocks = [
-            _cleared(view, block, names.get(Place(position, at), ""), actions)
-            if position < end and Place(position, at) in old
-            else block
-            for at, block in enumerate(message.blocks)
-        ]
-        cleared.append(replace_blocks(message, blocks))
-    if actions and view.archive:
-        view.archive()
-    return Change(cleared, actions, f"{number(len(actions), 'result')} cleared")
+    edits: dict[Key, Block | None] = {}
+    for place in view.results:
+        if place.message < view.open_loop and place in old:
+            result = block_at(view.messages, place)
+            new = _cleared(context, result, view.tools.get(place, ""), actions)
+            if new is not result:
+                edits[key(result)] = new
+    if actions and context.archive:
+        context.archive()
+    return Change(edits, None, actions, f"{plural(len(actions), 'result')} cleared")
 
 
-def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Block:
-    text, store = result_text(result), view.store
+def _cleared(context: Context, result: Block, tool: str, actions: list[Action]) -> Block:
+    text, store = result_text(result), context.store
     if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
     texts = [piece.text for piece in result.content if piece.kind == "text"]
     if not texts:  # what it says is in a piece of a kind that only its provider knows
         return result
-    before = view.count(result)
+    before = context.count(result)
     cuts = [placeholders.read_cut(piece) for piece in texts]
     whole = [
-        cut.original if cut else view.counter.count(piece)
+        cut.original if cut else context.counter.count(piece)
         for piece, cut in zip(texts, cuts, strict=True)
     ]
     pointer = cuts[0].pointer if len(cuts) == 1 and cuts[0] else None
@@ -70,7 +67,7 @@ def _cleared(view: View, result: Block, tool: str, actions: list[Action]) -> Blo
     size = sum(whole) if any(cuts) else before
     left = placeholders.cleared(size, pointer, images, failed=result.failed)
     new = msgspec.structs.replace(result, content=_with_text(result.content, left))
-    after = view.count(new)
+    after = context.count(new)
     if after >= before:
         return result
     actions.append(Action("clear", result.entry, result.call_id, before, after, pointer))

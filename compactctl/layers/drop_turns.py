@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactctl import placeholders
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
+from compactctl.text import plural
 from compactctl.tokens import count_message
 from compactctl.view import protected, tools
-from compactctl.view.builder import merge_users
+from compactctl.view.edits import Insert, Key, key
+from compactctl.view.index import View
 from compactctl.view.pairs import Place
 
 MARKER_TOKENS = 300
@@ -22,7 +24,7 @@ MARKER_TOKENS = 300
 
 
 def cut_out(
-    view: View,
+    context: Context,
     start: int,
     pinned: set[Place],
     *,
@@ -35,25 +37,30 @@ def cut_out(
     in what an earlier placeholder said, and the pointer to the archive if there is one. What is
     archived is so without a placeholder as well.
     """
-    old = view.messages[:start]
+    view = context.view
     pinned = pinned | protected.sources(
-        view.messages,
-        lambda place: place in pinned or place.message < head or place.message >= start,
+        view, lambda place: place in pinned or place.message < head or place.message >= start
     )
-    kept, gone = _split(old, pinned, head)
+    kept, gone = _split(view.messages[:start], pinned, head)
     if not gone:
-        return Change(view.messages, (), "nothing to drop but what must stay")
-    pointer = view.archive() if view.archive else None
+        return Change(note="nothing to drop but what must stay")
+    pointer = context.archive() if context.archive else None
+    edits: dict[Key, Block | None] = {key(block): None for m in gone for block in m.blocks}
+    insert = None
     if marker:
-        kept, earlier, at = _without_markers(kept, head)
-        kept = _with_marker(kept, _marker(view, gone, earlier, pointer), at)
-    left = [message for message in kept if message is not None and message.blocks]
+        ours, at = _earlier_markers(kept, head)
+        edits |= {key(block): None for block in ours}
+        earlier = filter(None, (placeholders.read_pruned(block.text) for block in ours))
+        insert = Insert(at + 1, "user", _marker(context, gone, list(earlier), pointer))
     actions = [
-        Action("prune", message.blocks[0].entry, tokens_before=count_message(view.counter, message))
+        Action(
+            "prune",
+            message.blocks[0].entry,
+            tokens_before=count_message(context.counter, message),
+        )
         for message in gone
     ]
-    note = f"{number(len(gone), 'message')} removed"
-    return Change(merge_users([*left, *view.messages[start:]]), actions, note)
+    return Change(edits, insert, actions, f"{plural(len(gone), 'message')} removed")
 
 
 def _split(
@@ -91,38 +98,27 @@ def _split(
     return kept, gone
 
 
-def _without_markers(
-    kept: list[Message | None], head: int
-) -> tuple[list[Message | None], list[Pruned], int]:
-    """Take earlier placeholders out: (what is left, what they said, where the new one goes).
+def _earlier_markers(kept: Sequence[Message | None], head: int) -> tuple[list[Block], int]:
+    """Return the earlier placeholders to be taken in, and the message that the new one follows.
 
     In the head a message of nothing else stays, since an answer may stand on either side: the new
     placeholder takes the place of the first, and goes to the end of the head if there is none.
     Where the format flags what a harness wrote, a copy without the flag is a person's and stays.
     """
     is_flagged = any(block.meta for message in kept for block in _markers(message))
-    left: list[Message | None] = []
-    earlier: list[Pruned] = []
+    taken: list[Block] = []
     alone: int | None = None
     for position, message in enumerate(kept):
         ours = [block for block in _markers(message) if block.meta or not is_flagged]
-        if message is None or not ours:
-            left.append(message)
-            continue
-        rest = replace_blocks(
-            message, [block for block in message.blocks if all(block is not our for our in ours)]
-        )
-        if position < head and not rest.blocks:
+        if ours and message and position < head and len(ours) == len(message.blocks):
             if alone is not None:
-                left.append(message)
                 continue
             alone = position
-        earlier += filter(None, (placeholders.read_pruned(block.text) for block in ours))
-        left.append(rest)
+        taken += ours
     if alone is not None:
-        return left, earlier, alone
-    first = (at for at, message in enumerate(left) if message and message.role == "user")
-    return left, earlier, head - 1 if head else next(first, -1)
+        return taken, alone
+    first = (at for at, message in enumerate(kept) if message and message.role == "user")
+    return taken, head - 1 if head else next(first, -1)
 
 
 def _markers(message: Message | None) -> list[Block]:
@@ -135,18 +131,11 @@ def _is_marker(block: Block) -> bool:
     return block.kind == "text" and placeholders.read_pruned(block.text) is not None
 
 
-def _with_marker(kept: list[Message | None], marker: Block, at: int) -> list[Message | None]:
-    """Put the marker in: as blocks of a user message, or as one where an assistant's precedes."""
-    before = kept[at] if 0 <= at < len(kept) else None
-    if before is not None and before.role == "user":
-        merged = Message("user", (*before.blocks, marker))
-        return [*kept[:at], merged, *kept[at + 1 :]]
-    return [*kept[: at + 1], Message("user", (marker,)), *kept[at + 1 :]]
-
-
-def _marker(view: View, gone: list[Message], earlier: list[Pruned], pointer: str | None) -> Block:
+def _marker(
+    context: Context, gone: list[Message], earlier: list[Pruned], pointer: str | None
+) -> Block:
     """Write the placeholder, within its size."""
-    files = tools.files(gone)
+    files = tools.files(View(gone))
     whole = Pruned(
         len(gone) + sum(mark.messages for mark in earlier),
         tools.union((path for mark in earlier for path in mark.read), files.read),
@@ -156,6 +145,6 @@ def _marker(view: View, gone: list[Message], earlier: list[Pruned], pointer: str
         tuple(dict.fromkeys((*(p for m in earlier for p in m.pointers), *filter(None, [pointer])))),
     )
     whole = placeholders.newest(whole, MARKER_TOKENS)  # a path takes at least a token
-    while view.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
+    while context.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
         whole = placeholders.shorter(whole)
     return Block("text", text, meta=True)

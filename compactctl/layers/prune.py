@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from compactctl.errors import UsageError
-from compactctl.layers.base import Change, View
+from compactctl.layers.base import Change, Context, Layer
 from compactctl.layers.clear_results import clear
 from compactctl.layers.drop_turns import cut_out
 from compactctl.model import Message
 from compactctl.view import protected
-from compactctl.view.pairs import Place, pair
-from compactctl.view.turns import Turn, last_results, turns
-
-EXAMPLE = "compactctl prune session.jsonl --keep-turns 10 -o small.jsonl"
+from compactctl.view.edits import apply
+from compactctl.view.index import View
+from compactctl.view.pairs import Place
 
 _TURNS = 6
 """Newest turns that stay when nothing else is asked for."""
 
 
 def prune(
-    view: View,
+    context: Context,
     *,
     mode: Annotated[
         Literal["drop", "snip", "clear"],
@@ -46,23 +44,21 @@ def prune(
     """Drop old turns; the first and the last request of the user and standing rules stay."""
     only_one(keep_turns, keep_messages, keep_tokens)
     if mode == "clear":
-        return clear(view, _positive("--keep-results", keep_results, 0))
-    messages = view.messages
+        return clear(context, _positive("--keep-results", keep_results, 0))
     if mode == "snip":
-        return _snip(view, head, max_messages, marker=not no_marker)
-    pairing = pair(messages)
-    pinned = protected.first_request(messages) | protected.always(messages, pairing)
-    found = turns(messages, pairing)
+        return _snip(context, head, max_messages, marker=not no_marker)
+    view = context.view
+    pinned = protected.first_request(view.messages) | protected.always(view)
     if keep_messages is not None:
-        start = _start_of_messages(messages, found, _positive("--keep-messages", keep_messages))
+        start = _start_of_messages(view, _positive("--keep-messages", keep_messages))
     elif keep_tokens is not None:
-        start = _start_of_tokens(view, found, _positive("--keep-tokens", keep_tokens), pinned)
+        start = _start_of_tokens(context, _positive("--keep-tokens", keep_tokens), pinned)
     else:
         keep = _positive("--keep-turns", _TURNS if keep_turns is None else keep_turns)
-        start = found[-keep].assistant if len(found) > keep else None
+        start = view.turns[-keep].assistant if len(view.turns) > keep else None
     if start is None:
-        return Change(messages, (), "nothing older than what is kept")
-    return cut_out(view, start, pinned, marker=not no_marker)
+        return Change(note="nothing older than what is kept")
+    return cut_out(context, start, pinned, marker=not no_marker)
 
 
 def only_one(*measures: int | None) -> None:
@@ -82,27 +78,25 @@ def _positive(option: str, value: int, least: int = 1) -> int:
     return value
 
 
-def _start_of_messages(messages: Sequence[Message], found: Sequence[Turn], keep: int) -> int | None:
-    """Give the last turn that leaves at least ``keep`` messages, its prompt counted with it."""
-    for turn in reversed(found):
-        if turn.first <= len(messages) - keep:
+def _start_of_messages(view: View, keep: int) -> int | None:
+    """Return the last turn that leaves at least ``keep`` messages, its prompt counted with it."""
+    for turn in reversed(view.turns):
+        if turn.first <= len(view.messages) - keep:
             return turn.assistant
     return None
 
 
-def _start_of_tokens(
-    view: View, found: Sequence[Turn], budget: int, pinned: set[Place]
-) -> int | None:
-    """Give the first of the newest turns that fit together; the newest is kept in any case.
+def _start_of_tokens(context: Context, budget: int, pinned: set[Place]) -> int | None:
+    """Return the first of the newest turns that fit together; the newest is kept in any case.
 
     What stays anyway does not count: it does so wherever a run before this one has put it.
     """
-    messages = view.messages
+    messages = context.view.messages
     start = None
     end, left = len(messages), budget
-    for turn in reversed(found):
+    for turn in reversed(context.view.turns):
         left -= sum(
-            view.count(block)
+            context.count(block)
             for position in range(turn.first, end)
             for at, block in enumerate(messages[position].blocks)
             if Place(position, at) not in pinned
@@ -113,38 +107,48 @@ def _start_of_tokens(
     return None
 
 
-def _snip(view: View, head: int, most: int, *, marker: bool) -> Change:
+def _snip(context: Context, head: int, most: int, *, marker: bool) -> Change:
     """Take out the middle so that no more than ``most`` messages are left, placeholder included.
 
     What is left never exceeds the limit, so a second run finds nothing to do.
     """
-    messages = view.messages
+    view, messages = context.view, context.view.messages
     _positive("--head", head, 0)
     if _positive("--max-messages", most) <= head:
         raise UsageError("--max-messages must be greater than --head")
     if len(messages) <= most:
-        return Change(messages, (), "no more messages than are allowed")
-    whole = head
-    pairing = pair(messages)
-    reach = last_results(messages, pairing)
-    while 0 < whole < len(messages) and (
-        _holds_calls(messages[whole - 1]) or reach[whole] >= whole
-    ):
-        whole += 1
-    while not marker and whole and messages[whole - 1].role == "assistant":
-        whole -= 1  # without a placeholder behind it the next answer would follow it
-    pinned = protected.first_request(messages) | protected.always(messages, pairing)
+        return Change(note="no more messages than are allowed")
+    whole = _closed_head(view, head, marker=marker)
+    pinned = protected.first_request(messages) | protected.always(view)
     least = len(messages) - (most - whole) + 1
-    starts = [turn for turn in turns(messages, pairing) if turn.assistant > whole]
+    starts = [turn for turn in view.turns if turn.assistant > whole]
     for turn in starts:
         if turn.first >= least or turn is starts[-1]:
-            change = cut_out(view, turn.assistant, pinned, head=whole, marker=marker)
-            if len(change.messages) <= most or turn is starts[-1]:
+            change = cut_out(context, turn.assistant, pinned, head=whole, marker=marker)
+            left = len(apply(messages, change.edits, change.insert))
+            if left <= most or turn is starts[-1]:
                 return change
-            least = turn.first + len(change.messages) - most
-    return Change(messages, (), "nothing to take out but what must stay")
+            least = turn.first + left - most
+    return Change(note="nothing to take out but what must stay")
+
+
+def _closed_head(view: View, head: int, *, marker: bool) -> int:
+    """Return how many messages the head has, widened so that no call is parted from its result."""
+    messages, reach = view.messages, view.last_results
+    while 0 < head < len(messages) and (_holds_calls(messages[head - 1]) or reach[head] >= head):
+        head += 1
+    while not marker and head and messages[head - 1].role == "assistant":
+        head -= 1  # without a placeholder behind it the next answer would follow it
+    return head
 
 
 def _holds_calls(message: Message) -> bool:
     """Say whether a cut behind this message would part calls from their results."""
     return any(block.kind == "call" for block in message.blocks)
+
+
+LAYER = Layer(
+    prune,
+    example="compactctl prune session.jsonl --keep-turns 10 -o small.jsonl",
+    keeps=("artifacts", "archive"),
+)

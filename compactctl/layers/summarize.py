@@ -8,26 +8,23 @@ from typing import Annotated, Any, Literal
 from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.template import digest, known_files
 from compactctl.model import MADE, Block, Message
+from compactctl.text import plural
 from compactctl.tokens import count_view
 from compactctl.view import protected
-from compactctl.view.builder import merge_users
+from compactctl.view.edits import Insert, Key, apply, key
+from compactctl.view.index import View
 from compactctl.view.tools import Files
-from compactctl.view.turns import prompt_blocks, turns
-
-EXAMPLE = "compactctl summarize session.jsonl --summarizer template -o small.jsonl"
-
-LEAVES_MARK = True
-"""The record that it leaves names lines and bytes of what it read: they must be there."""
+from compactctl.view.turns import prompt_blocks
 
 SMALLEST = 150
 """Tokens that the seven headings and a word under each need."""
 
 
 def summarize(
-    view: View,
+    context: Context,
     *,
     summarizer: Annotated[
         Literal["template"], "Who writes the summary; template does it on the spot, by rule."
@@ -42,29 +39,36 @@ def summarize(
         raise UsageError("--keep-messages must be at least 1")
     if max_summary_tokens < SMALLEST:
         raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
-    old, kept = _part(view.messages, keep_messages)
+    view = context.view
+    old, kept = _part(view, keep_messages)
     previous, fresh = _previous(old)
     if not any(message.role == "assistant" for message in fresh):
-        return Change(view.messages, (), "nothing to summarize")
-    text = digest(fresh, previous, lambda text: view.counter.fits(text, max_summary_tokens))
-    new = merge_users([*_opening(old, kept, Block("text", summaries.fence(text))), *kept])
-    before, after = view.tokens(), count_view(view.counter, new)
+        return Change(note="nothing to summarize")
+    text = digest(
+        View(fresh), previous, lambda text: context.counter.fits(text, max_summary_tokens)
+    )
+    first_kept = len(view.messages) - len(kept)
+    edits, insert = _replaced(old, kept, first_kept, Block("text", summaries.fence(text)))
+    after = count_view(context.counter, apply(view.messages, edits, insert))
+    before = context.tokens()
     if after >= before:
-        return Change(view.messages, (), "the summary would not be smaller")
+        return Change(note="the summary would not be smaller")
     return Change(
-        new,
+        edits,
+        insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
-        f"{number(len(old), 'message')} summarized ({summarizer})",
-        _mark(view, text, known_files(fresh, previous), summarizer, before, after),
+        f"{plural(len(old), 'message')} summarized ({summarizer})",
+        _mark(context, text, known_files(View(fresh), previous), summarizer, before, after),
     )
 
 
-def _part(messages: Sequence[Message], keep: int) -> tuple[list[Message], list[Message]]:
+def _part(view: View, keep: int) -> tuple[list[Message], list[Message]]:
     """Part the view between turns so that at least ``keep`` messages stay.
 
     A prompt stays with the turn that it opens, results with the turn that asked for them.
     """
-    starts = [turn for turn in turns(messages) if turn.first <= len(messages) - keep]
+    messages = view.messages
+    starts = [turn for turn in view.turns if turn.first <= len(messages) - keep]
     if not starts:
         return [], list(messages)
     at = starts[-1].assistant
@@ -97,25 +101,27 @@ def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
     return previous, fresh
 
 
-def _opening(old: Sequence[Message], kept: Sequence[Message], summary: Block) -> list[Message]:
-    """Give what stands before the messages that stay: system messages, and the summary.
+def _replaced(
+    old: Sequence[Message], kept: Sequence[Message], first_kept: int, summary: Block
+) -> tuple[dict[Key, Block | None], Insert]:
+    """Return the edits that put a summary in the place of ``old``; system messages stay.
 
     The blocks of the user's last request stay as they are behind it, if no later one stays.
     """
     asked = sorted(protected.last_request(old)) if not protected.last_request(kept) else []
-    request = [old[place.message].blocks[place.block] for place in asked]
-    opening = Message("user", (summary, *request))
-    systems = [(at, message) for at, message in enumerate(old) if message.role == "system"]
-    at = asked[0].message if asked else len(old)
-    return [
-        *(message for position, message in systems if position < at),
-        opening,
-        *(message for position, message in systems if position > at),
-    ]
+    request = {key(old[place.message].blocks[place.block]) for place in asked}
+    edits: dict[Key, Block | None] = {
+        key(block): None
+        for message in old
+        if message.role != "system"
+        for block in message.blocks
+        if key(block) not in request
+    }
+    return edits, Insert(asked[0].message if asked else first_kept, "user", summary)
 
 
 def _mark(
-    view: View, text: str, files: Files, summarizer: str, before: int, after: int
+    context: Context, text: str, files: Files, summarizer: str, before: int, after: int
 ) -> dict[str, Any]:
     """Write the record of the compaction (CONTRACT §3)."""
     return {
@@ -128,6 +134,13 @@ def _mark(
         "summarizer": summarizer,
         "model": None,
         "quality": "low" if summarizer == "template" else "normal",
-        "input_sha256": view.sha256(),
+        "input_sha256": context.sha256(),
         "version": __version__,
     }
+
+
+LAYER = Layer(
+    summarize,
+    example="compactctl summarize session.jsonl --summarizer template -o small.jsonl",
+    leaves_mark=True,
+)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from compactctl import placeholders, summaries
 from compactctl.model import Block, Message, arguments, result_text
 from compactctl.view import protected, tools
-from compactctl.view.pairs import block_at, pair
+from compactctl.view.index import View
 
 _RULE_WORDS = re.compile(
     r"\b(must|never|always|only|don't|do not|without|keep|avoid|should not|no longer)\b"
@@ -29,13 +29,13 @@ WIDEST = 2000
 """Characters of one item; below a quarter of it, fewer items say more than shorter ones."""
 
 
-def digest(messages: Sequence[Message], previous: str | None, fits: Callable[[str], bool]) -> str:
-    """Write the seven sections about ``messages``, taking in the ``previous`` summary.
+def digest(view: View, previous: str | None, fits: Callable[[str], bool]) -> str:
+    """Write the seven sections about a view, taking in the ``previous`` summary.
 
     ``fits`` says whether a text is within the size that a summary may have; sections give way
     from the longest on until it is.
     """
-    sections = _sections(messages, summaries.read(previous) if previous else {})
+    sections = _sections(view, summaries.read(previous) if previous else {})
     width = WIDEST
     while not fits(text := summaries.write(_clipped(sections, width))):
         longest = max(sections, key=lambda name: sum(min(len(i), width) for i in sections[name]))
@@ -48,9 +48,10 @@ def digest(messages: Sequence[Message], previous: str | None, fits: Callable[[st
     return text
 
 
-def _sections(messages: Sequence[Message], before: dict[str, list[str]]) -> dict[str, list[str]]:
+def _sections(view: View, before: dict[str, list[str]]) -> dict[str, list[str]]:
+    messages = view.messages
     requests = [_flat(text) for text in _requests(messages)]
-    files = known_files(messages, summaries.write(before) if before else None)
+    files = known_files(view, summaries.write(before) if before else None)
     goals = before.get("Goal", []) or requests[:1]
     requests = [request for request in requests if not _is_listed(request, goals)]
     return {
@@ -61,22 +62,22 @@ def _sections(messages: Sequence[Message], before: dict[str, list[str]]) -> dict
         ),
         "Files observed": files.read,
         "Files modified": files.modified,
-        "Open tool results": _failures(messages) or before.get("Open tool results", []),
+        "Open tool results": _failures(view) or before.get("Open tool results", []),
         "Next step": _todo(messages) or _last_words(messages) or before.get("Next step", []),
     }
 
 
-def known_files(messages: Sequence[Message], previous: str | None) -> tools.Files:
+def known_files(view: View, previous: str | None) -> tools.Files:
     """Give the files of the calls, of earlier placeholders and of the previous summary."""
     before = summaries.read(previous) if previous else {}
     marks = [
         mark
-        for message in messages
+        for message in view.messages
         if message.role == "user"
         for block in message.blocks
         if (mark := placeholders.read_pruned(block.text))
     ]
-    files = tools.files(messages)
+    files = tools.files(view)
     return tools.Files(
         tools.union(
             before.get("Files observed", []), (p for m in marks for p in m.read), files.read
@@ -111,7 +112,7 @@ def _status(
         f"An earlier summary said: {_flat(block.text)}"
         for message in messages
         for block in message.blocks
-        if message.role == "user" and block.name == "summary"
+        if message.role == "user" and block.is_summary
     ]
     return [counted, *earlier, *harness, *asked]
 
@@ -131,28 +132,25 @@ def _constraints(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-def _failures(messages: Sequence[Message]) -> list[str]:
+def _failures(view: View) -> list[str]:
     """Name the last calls that failed, with the end of what they said."""
-    found: list[str] = []
-    for interaction in pair(messages).interactions:
-        if interaction.result is None:
-            continue
-        call, result = (block_at(messages, p) for p in (interaction.call, interaction.result))
-        if result.failed:
-            found.append(f"{_call(call)} failed: {_flat(result_text(result))[-300:]}")
-    return found[-FAILURES:]
+    return [
+        f"{_call(found.call)} failed: {_flat(result_text(found.result))[-300:]}"
+        for found in view.answered
+        if found.result.failed
+    ][-FAILURES:]
 
 
 def _call(call: Block) -> str:
     given = [value for value in arguments(call).values() if isinstance(value, str)]
-    return f"{call.name} {_flat(given[0])[:120]}" if given else call.name
+    return f"{call.tool} {_flat(given[0])[:120]}" if given else call.tool
 
 
 def _todo(messages: Sequence[Message]) -> list[str]:
     """Give the items of the last todo list that are not done."""
     for message in reversed(messages):
         for block in reversed(message.blocks):
-            if block.kind == "call" and tools.is_todo(block.name):
+            if block.kind == "call" and tools.is_todo(block.tool):
                 return [_flat(item) for item in tools.open_items(block)]
     return []
 

@@ -11,17 +11,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from compactctl.model import Block, Message
+from compactctl.view.edits import Key, key
 from compactctl.view.pairs import open_loop
 
 Mode = Literal["auto", "keep", "drop"]
-
-
-def first_change(old: Sequence[Message], new: Sequence[Message]) -> int | None:
-    """Give the index of the first message that is not the very same object, None if all are."""
-    for position, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before is not after:
-            return position
-    return None if len(old) == len(new) else min(len(old), len(new))
 
 
 def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:
@@ -42,21 +35,19 @@ def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:
     return left[::-1]
 
 
-def settle(
-    old: Sequence[Message], new: Sequence[Message], mode: Mode, *, signed: bool
-) -> Sequence[Message]:
-    """Take out of ``new`` the thinking that ``mode`` does not let stay."""
-    if mode == "keep" or (mode == "auto" and not signed):
-        return new
-    start = 0 if mode == "drop" else first_change(old, new)
-    if start is None:
-        return new
-    end = len(new) if mode == "drop" else max(start, open_loop(new))
-    kept = list(new[:start])
-    for message in new[start:end]:
-        blocks = [block for block in message.blocks if block.kind != "thinking"]
-        if len(blocks) == len(message.blocks):
-            kept.append(message)
-        elif blocks:
-            kept.append(Message(message.role, tuple(blocks)))
-    return [*kept, *new[end:]]
+def stale_thinking(
+    messages: Sequence[Message], first: int | None, mode: Mode, *, signed: bool
+) -> dict[Key, Block | None]:
+    """Return the edits that take out the thinking which ``mode`` does not let stay.
+
+    ``first`` is the index of the first message that changed, None if none did.
+    """
+    if mode == "keep" or (mode == "auto" and (first is None or not signed)):
+        return {}
+    stop = len(messages) if mode == "drop" else open_loop(messages)
+    return {
+        key(block): None
+        for message in messages[0 if mode == "drop" else first : stop]
+        for block in message.blocks
+        if block.kind == "thinking"
+    }

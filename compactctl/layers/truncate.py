@@ -9,14 +9,13 @@ import msgspec
 
 from compactctl import placeholders
 from compactctl.errors import UsageError
-from compactctl.layers.base import Action, Change, View, number
+from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.cut import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
-from compactctl.model import Block, Message, replace_blocks
+from compactctl.model import Block
+from compactctl.text import plural
+from compactctl.view.edits import Key, key
 from compactctl.view.pairs import Place, block_at
 from compactctl.view.shell import is_shell
-from compactctl.view.tools import answered, results
-
-EXAMPLE = "compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl"
 
 Policy = Literal["auto", "head", "tail", "both"]
 Images = Literal["keep", "drop", "placeholder"]
@@ -27,7 +26,7 @@ _FLOOR = 500
 
 
 def truncate(
-    view: View,
+    context: Context,
     *,
     max_tokens: Annotated[int, "Tokens that one tool result may keep, its note included."] = 5000,
     keep: Annotated[
@@ -48,37 +47,36 @@ def truncate(
     ] = "keep",
 ) -> Change:
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
-    _check(view, max_tokens, batch_tokens, skip_recent)
-    policies = _policies(tool or [])
-    names = answered(view.messages)
-    policy = {at: policies.get(names.get(at, ""), keep) for at in results(view.messages)}
-    limits = _limits(view, policy, max_tokens, batch_tokens, skip_recent)
+    _check(context, max_tokens, batch_tokens, skip_recent)
+    policies, view = _policies(tool or []), context.view
+    policy = {at: policies.get(view.tools.get(at, ""), keep) for at in view.results}
+    limits = _limits(context, policy, max_tokens, batch_tokens, skip_recent)
     actions: list[Action] = []
-    messages: list[Message] = []
+    edits: dict[Key, Block | None] = {}
     touched = {place.message for place in limits}
     for position, message in enumerate(view.messages):
         if images == "keep" and position not in touched:
-            messages.append(message)
             continue
         done: list[Action] = []
-        blocks = []
+        new_blocks: dict[Key, Block | None] = {}
         for at, block in enumerate(message.blocks):
-            new = block if images == "keep" else _without_images(view, block, images, done)
+            new = block if images == "keep" else _without_images(context, block, images, done)
             place = Place(position, at)
             if new is not None and place in limits:
-                ends = _ends(policy[place], names.get(place, ""))
-                new = _cut(view, new, limits[place], ends, done)
-            if new is not None:
-                blocks.append(new)
-        if blocks:  # of nothing but images to drop all stay: no message may be empty
+                ends = _ends(policy[place], view.tools.get(place, ""))
+                new = _cut(context, new, limits[place], ends, done)
+            if new is not block:
+                new_blocks[key(block)] = new
+        gone = sum(new is None for new in new_blocks.values())
+        if gone < len(message.blocks):  # of nothing but images to drop all stay: none is empty
             actions += done
-        messages.append(replace_blocks(message, blocks or message.blocks))
-    return Change(messages, actions, _note(actions))
+            edits |= new_blocks
+    return Change(edits, None, actions, _note(actions))
 
 
-def _check(view: View, max_tokens: int, batch_tokens: int | None, skip_recent: int) -> None:
+def _check(context: Context, max_tokens: int, batch_tokens: int | None, skip_recent: int) -> None:
     """Refuse numbers that nothing could be cut by."""
-    least = _least(view)
+    least = _least(context)
     if skip_recent < 0:
         raise UsageError("--skip-recent must be at least 0")
     for option, value in (("--max-tokens", max_tokens), ("--batch-tokens", batch_tokens)):
@@ -86,9 +84,9 @@ def _check(view: View, max_tokens: int, batch_tokens: int | None, skip_recent: i
             raise UsageError(f"{option} must be at least {least}, the room that the note needs")
 
 
-def _least(view: View) -> int:
+def _least(context: Context) -> int:
     """Give the room that a note needs, in tokens."""
-    return NOTE_TOKENS + (POINTER_TOKENS if view.store else 0)
+    return NOTE_TOKENS + (POINTER_TOKENS if context.store else 0)
 
 
 def _policies(given: Sequence[str]) -> dict[str, str]:
@@ -110,19 +108,19 @@ def _ends(policy: str, tool: str) -> Ends:
 
 
 def _limits(
-    view: View, policy: Mapping[Place, str], most: int, budget: int | None, skip_recent: int
+    context: Context, policy: Mapping[Place, str], most: int, budget: int | None, skip_recent: int
 ) -> dict[Place, int]:
     """Give the tokens that each result may keep; what is to stay as it is has no limit."""
     places = list(policy)
     limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], most)
     last = [place for place in places if place.message == places[-1].message]
     kept = {place for place in last if policy[place] == "keep"}
-    limits |= _batch(view, [place for place in last if place in limits], kept, budget, most)
+    limits |= _batch(context, [place for place in last if place in limits], kept, budget, most)
     return {place: limit for place, limit in limits.items() if policy[place] != "keep"}
 
 
 def _batch(
-    view: View, last: Sequence[Place], kept: set[Place], budget: int | None, most: int
+    context: Context, last: Sequence[Place], kept: set[Place], budget: int | None, most: int
 ) -> dict[Place, int]:
     """Give tighter limits to the largest results of the last batch, until it is in its budget.
 
@@ -130,7 +128,7 @@ def _batch(
     """
     if budget is None:
         return {}
-    texts = {place: _text_tokens(view, block_at(view.messages, place)) for place in last}
+    texts = {place: _text_tokens(context, block_at(context.view.messages, place)) for place in last}
     sizes = {place: size if place in kept else min(size, most) for place, size in texts.items()}
     limits: dict[Place, int] = {}
     excess = sum(sizes.values()) - budget
@@ -143,13 +141,15 @@ def _batch(
     return limits
 
 
-def _text_tokens(view: View, result: Block) -> int:
-    return sum(view.counter.count(piece.text) for piece in result.content if piece.kind == "text")
+def _text_tokens(context: Context, result: Block) -> int:
+    return sum(
+        context.counter.count(piece.text) for piece in result.content if piece.kind == "text"
+    )
 
 
-def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action]) -> Block:
+def _cut(context: Context, result: Block, limit: int, ends: Ends, actions: list[Action]) -> Block:
     """Cut the texts of one result to ``limit`` tokens in all; images stay where they are."""
-    counter = view.counter
+    counter = context.counter
     texts = [piece.text for piece in result.content if piece.kind == "text"]
     if sum(map(len, texts)) * 4 <= limit or (len(texts) == 1 and counter.fits(texts[0], limit)):
         return result
@@ -157,11 +157,11 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
     if sum(sizes) <= limit:
         return result
     groups, room = [[text] for text in texts], shares(sizes, limit)
-    if any(one < min(size, _least(view)) for one, size in zip(room, sizes, strict=True)):
+    if any(one < min(size, _least(context)) for one, size in zip(room, sizes, strict=True)):
         groups, room = [texts], [limit]  # a note in each would take more than there is
     pointers: list[str] = []
     new = [
-        _cut_texts(view, *each, ends, pointers, failed=result.failed)
+        _cut_texts(context, *each, ends, pointers, failed=result.failed)
         for each in zip(groups, room, strict=True)
     ]
     after = sum(map(counter.count, new))
@@ -173,16 +173,16 @@ def _cut(view: View, result: Block, limit: int, ends: Ends, actions: list[Action
 
 
 def _cut_texts(
-    view: View, texts: list[str], limit: int, ends: Ends, pointers: list[str], *, failed: bool
+    context: Context, texts: list[str], limit: int, ends: Ends, pointers: list[str], *, failed: bool
 ) -> str:
     """Cut texts that share one note; they are stored first, unless an earlier run did so."""
-    if len(texts) == 1 and view.counter.fits(texts[0], limit):
+    if len(texts) == 1 and context.counter.fits(texts[0], limit):
         return texts[0]
-    given = msgspec.structs.replace(source(view.counter, texts), failed=failed)
-    if view.store is not None and not any(map(placeholders.read_cut, texts)):
-        given = msgspec.structs.replace(given, pointer=view.store(given.head))
+    given = msgspec.structs.replace(source(context.counter, texts), failed=failed)
+    if context.store is not None and not any(map(placeholders.read_cut, texts)):
+        given = msgspec.structs.replace(given, pointer=context.store(given.head))
         pointers.append(given.pointer or "")
-    return cut_text(view.counter, given, limit, ends)
+    return cut_text(context.counter, given, limit, ends)
 
 
 def _with_texts(content: Sequence[Block], texts: Sequence[str]) -> tuple[Block, ...]:
@@ -198,13 +198,13 @@ def _with_texts(content: Sequence[Block], texts: Sequence[str]) -> tuple[Block, 
 
 
 def _without_images(
-    view: View, block: Block, images: Images, actions: list[Action]
+    context: Context, block: Block, images: Images, actions: list[Action]
 ) -> Block | None:
     """Drop a block's images, or put placeholders in their places."""
     if block.kind == "image":
         new = placeholders.of_image(block) if images == "placeholder" else None
-        after = view.count(new) if new else 0
-        actions.append(Action("image", block.entry, None, view.count(block), after))
+        after = context.count(new) if new else 0
+        actions.append(Action("image", block.entry, None, context.count(block), after))
         return new
     if not any(piece.kind == "image" for piece in block.content):
         return block
@@ -214,7 +214,7 @@ def _without_images(
         said = rest or said[:1]
     content = tuple(said)
     new = msgspec.structs.replace(block, content=content)
-    tokens = view.count(block), view.count(new)
+    tokens = context.count(block), context.count(new)
     actions.append(Action("image", block.entry, block.call_id, *tokens))
     return new
 
@@ -222,5 +222,12 @@ def _without_images(
 def _note(actions: Sequence[Action]) -> str:
     cut = [action for action in actions if action.rule == "truncate"]
     gone = len(actions) - len(cut)
-    said = f"{number(len(cut), 'result')} cut"
-    return f"{said}, {number(gone, 'image')} taken out" if gone else said
+    said = f"{plural(len(cut), 'result')} cut"
+    return f"{said}, {plural(gone, 'image')} taken out" if gone else said
+
+
+LAYER = Layer(
+    truncate,
+    example="compactctl truncate session.jsonl --max-tokens 2000 -o small.jsonl",
+    keeps=("artifacts",),
+)

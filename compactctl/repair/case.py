@@ -32,8 +32,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def profile(self) -> str:
         """Name whose rules are to hold."""
-        profile: str = self.transcript.format.PROFILE
-        return profile
+        return self.transcript.format.profile
 
     def places(self, *rules: str) -> set[Place]:
         """Give where one of these rules is broken."""

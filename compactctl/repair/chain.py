@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.formats.base import Link
 from compactctl.jsonl import exact
-from compactctl.jsonl.lines import Entry
+from compactctl.jsonl.lines import Entry, line_end
 from compactctl.layers.base import Action
 from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
-from compactctl.repair.lines import gone, line_end
+from compactctl.repair.lines import gone
 from compactctl.repair.walk import Walk
 from compactctl.rules import chain
 from compactctl.transcript.parents import Chains
 from compactctl.transcript.tags import Tags
 
 if TYPE_CHECKING:
+    from compactctl.formats.base import Links
     from compactctl.transcript.loading import Transcript
     from compactctl.transcript.repair_tally import Pieces
 
@@ -34,9 +36,10 @@ def mend_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     None where resume loses nothing. Entries of one id are told apart first: no chain is whole
     that leads to two of them.
     """
-    if transcript.format.LINK is None or _broken(transcript) is None:
+    links = transcript.format.links
+    if links is None or _broken(transcript) is None:
         return None
-    return tell_apart(transcript, actions) or _bridged(transcript, actions)
+    return tell_apart(transcript, actions) or _bridged(transcript, links, actions)
 
 
 def _broken(transcript: Transcript) -> int | None:
@@ -56,7 +59,8 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
     A copy of an entry goes, for the entry itself stays. None where every id is there once.
     """
-    if transcript.format.LINK is None:
+    links = transcript.format.links
+    if links is None:
         return None
     tags = Tags(transcript)
     now: dict[str, str] = {}
@@ -76,30 +80,31 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
         new = (None if own is None else now[own], after)
         pieces.append((entry.raw, index))
         if new != (own, parent):
-            pieces[-1] = (_relinked(transcript, index, new), index)
+            pieces[-1] = (_relinked(transcript, links, index, new), index)
             actions.append(Action("FILE-11", index))
     return pieces if actions else None
 
 
-def _relinked(transcript: Transcript, index: int, new: tuple[str | None, str | None]) -> bytes:
+def _relinked(
+    transcript: Transcript, links: Links, index: int, new: tuple[str | None, str | None]
+) -> bytes:
     """Write an entry with another id and parent; None for what it has none of."""
     raw = transcript.entries[index].raw
-    link = zip(transcript.format.LINK, new, strict=True)
+    link = zip((links.own, links.parent), new, strict=True)
     given = {key: value for key, value in link if value is not None}
     record = exact.object_or_none(raw) or {}
     return bytes(exact.dump(record | given)) + line_end(raw)
 
 
 def _free(transcript: Transcript, own: str, index: int) -> str:
-    new: str = transcript.format.identity(_digest([own, index]))
-    return new
+    return transcript.format.new_id(_digest([own, index]))
 
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(exact.dump(value)).hexdigest()
 
 
-def _bridged(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+def _bridged(transcript: Transcript, links: Links, actions: list[Action]) -> Pieces | None:
     """Mend one break after the other; each opens the way to the next."""
     end = _broken(transcript)
     walk = Walk(transcript, end) if end is not None else None
@@ -110,36 +115,35 @@ def _bridged(transcript: Transcript, actions: list[Action]) -> Pieces | None:
             break
         parents[end] = parent
         actions.append(Action("FILE-12", end))
-        if len(parents) < _CAREFUL and _broken(_with_parents(transcript, parents)) is None:
+        if len(parents) < _CAREFUL and _broken(_with_parents(transcript, links, parents)) is None:
             break
-    return _with_markers(transcript, parents) if parents else None
+    return _with_markers(transcript, links, parents) if parents else None
 
 
-def _with_parents(transcript: Transcript, parents: dict[int, str]) -> Transcript:
+def _with_parents(transcript: Transcript, links: Links, parents: dict[int, str]) -> Transcript:
     entries = [*transcript.entries]
     for index, parent in parents.items():
-        linked = _relinked(transcript, index, (None, parent))
+        linked = _relinked(transcript, links, index, (None, parent))
         entries[index] = Entry(linked, entries[index].line)
     return msgspec.structs.replace(transcript, entries=entries)
 
 
-def _with_markers(transcript: Transcript, parents: dict[int, str]) -> Pieces:
-    own_key = transcript.format.LINK[0]
+def _with_markers(transcript: Transcript, links: Links, parents: dict[int, str]) -> Pieces:
     pieces: Pieces = []
     for index, entry in enumerate(transcript.entries):
         if index in parents:
             record = exact.object_or_none(entry.raw) or {}
-            marker = _marker(transcript, record, parents[index])
+            marker = _marker(transcript, links, record, parents[index])
             pieces.append((exact.dump(marker) + (line_end(entry.raw) or b"\n"), MADE))
-            pieces.append((_relinked(transcript, index, (None, marker[own_key])), index))
+            pieces.append((_relinked(transcript, links, index, (None, marker[links.own])), index))
         else:
             pieces.append((entry.raw, index))
     return pieces
 
 
-def _marker(transcript: Transcript, record: dict[str, Any], parent: str) -> dict[str, Any]:
-    module = transcript.format
-    own = module.identity(_digest([parent, record.get(module.LINK[0]), GAP]))
-    created = module.create("user", [Block("text", GAP, meta=True)], record, own, parent)
-    found: dict[str, Any] = created[0] if isinstance(created, list) else created
-    return found
+def _marker(
+    transcript: Transcript, links: Links, record: dict[str, Any], parent: str
+) -> dict[str, Any]:
+    own = transcript.format.new_id(_digest([parent, record.get(links.own), GAP]))
+    gap = Block("text", GAP, meta=True)
+    return transcript.format.create("user", [gap], record, Link(own, parent))[0]

@@ -56,7 +56,7 @@ def _as_text(piece: Block) -> Block:
         return placeholders.of_image(piece)
     if piece.kind == "text":
         return piece
-    return Block("text", piece.text or f"[{piece.name or piece.kind}]")
+    return Block("text", piece.text or f"[{piece.type or piece.kind}]")
 
 
 def drop_bad_images(case: Case) -> list[Message]:

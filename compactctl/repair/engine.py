@@ -15,7 +15,8 @@ from compactctl.rules import findings
 from compactctl.rules.registry import BY_ID, RULES
 from compactctl.transcript import loading, repair_tally
 from compactctl.transcript.repair_tally import first_changed
-from compactctl.transcript.rewrite import rewrite
+from compactctl.transcript.rewrite import changed_entries, rewrite
+from compactctl.view.edits import apply, first_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def mend(
 
 def _left(now: Transcript) -> list[Finding]:
     """Give the errors by every profile that the format has, each once."""
-    own: str = now.format.PROFILE
+    own = now.format.profile
     profiles = (own, "core") if own == "anthropic" else (own,)
     found = (each for profile in profiles for each in findings.find(now, profile))
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
@@ -125,8 +126,10 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
         actions += [Action(_THINKING, block.entry) for block in thoughts]
     if not actions:
         return None
-    settled = thinking.settle(now.messages, messages, mode, signed=now.format.SIGNED)
-    new = rewrite(now, settled)
+    first = first_change(now.messages, messages)
+    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
+    left = apply(messages, stale) if stale else messages
+    new = rewrite(now, left, changed_entries(now.messages, left))
     return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
 
 
@@ -134,7 +137,7 @@ def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     """Sort the entries of a file in which more is wrong than their order."""
     moved: list[Action] = []
     pieces = order.mend_order(now, moved)
-    found = findings.find(now, now.format.PROFILE) if pieces else ()
+    found = findings.find(now, now.format.profile) if pieces else ()
     if not any(each.severity == "error" or each.rule in steps.OPEN for each in found):
         return None
     actions += moved

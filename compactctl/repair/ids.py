@@ -73,12 +73,12 @@ def drop_copies(case: Case) -> list[Message]:
     pairs = pair(case.messages).interactions
     bare = {each.call for each in pairs if each.result is None}
     answered = (block_at(case.messages, each.call) for each in pairs if each.result is not None)
-    seen = {(block.call_id, block.name, block.text) for block in answered}
+    seen = {(block.call_id, block.tool, block.text) for block in answered}
 
     def kept(place: Place, block: Block) -> Block | None:
         if place not in bare:
             return block
-        says = (block.call_id, block.name, block.text)
+        says = (block.call_id, block.tool, block.text)
         spare = many["call", block.call_id] > max(many["result", block.call_id], 1)
         if says in seen and spare:
             many["call", block.call_id] -= 1

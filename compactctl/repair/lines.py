@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from compactctl.jsonl import exact
+from compactctl.jsonl.lines import line_end
 from compactctl.layers.base import Action
 from compactctl.rules import empty
 
@@ -45,7 +46,7 @@ def mend_damage(
 def _mended(raw: bytes) -> bytes:
     """Give the records of a line, one a line, and what is no record as text in one."""
     text = raw.replace(b"\0", b"").decode("utf-8", "replace").strip(_NOTHING)
-    end = b"\r\n" if raw.endswith(b"\r\n") else b"\n" if raw.endswith(b"\n") else b""
+    end = line_end(raw)
     records: list[bytes] = []
     while text:
         try:
@@ -72,7 +73,7 @@ def _record(text: str, value: Any) -> bytes:
 
 def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
-    profile = transcript.format.PROFILE
+    profile = transcript.format.profile
     bound = {rule.id for rule in empty.RULES if profile in rule.profiles}
     faults = {f.line: f for f in empty.find(transcript) if f.rule in bound}
     chunks = [entry.raw for entry in transcript.entries]
@@ -97,11 +98,6 @@ def gone(transcript: Transcript, index: int) -> bytes:
     entry = transcript.entries[index]
     shares = index > 0 and transcript.entries[index - 1].line == entry.line
     return line_end(entry.raw) if shares else b""
-
-
-def line_end(raw: bytes) -> bytes:
-    """Give the line end of a line, b"" for none."""
-    return raw[len(raw.rstrip(b"\r\n")) :]
 
 
 def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action]) -> None:

@@ -24,7 +24,7 @@ ORDER = "order"
 
 def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Give the entries with parents in front; None where they stand so already."""
-    if transcript.format.LINK is None:
+    if transcript.format.links is None:
         return None
     parents = _parents(transcript)
     if not any(parent is not None and parent > at for at, parent in enumerate(parents)):

@@ -107,8 +107,8 @@ def _missing_behind(
         if call not in answers:
             case.done("PAIR-01", block)
             text = (Block("text", placeholders.NO_RESULT),)
-            name = _answer_type(case, block)
-            yield Block("result", call_id=block.call_id, name=name, content=text, failed=True)
+            kind = _answer_type(case, block)
+            yield Block("result", call_id=block.call_id, type=kind, content=text, failed=True)
 
 
 def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
@@ -125,12 +125,11 @@ def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
 
 def _answer_type(case: Case, call: Block) -> str:
     """Give the type that the result of a call must have, where the format has several."""
-    type_of = getattr(case.transcript.format, "answer_type", None)
-    record = exact.object_or_none(case.transcript.entries[call.entry].raw) if type_of else None
-    return type_of(record, call) if type_of and record else ""
+    record = exact.object_or_none(case.transcript.entries[call.entry].raw)
+    return case.transcript.format.answer_type(record, call) if record else ""
 
 
-def _copy(result: Block, name: str) -> Block:
+def _copy(result: Block, kind: str) -> Block:
     """Write a result anew at another place; its old line goes."""
     pieces = tuple(
         placeholders.of_image(piece)
@@ -139,7 +138,7 @@ def _copy(result: Block, name: str) -> Block:
         for piece in result.content
     )
     pieces = tuple(msgspec.structs.replace(piece, entry=MADE, at=0) for piece in pieces)
-    return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, name=name)
+    return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, type=kind)
 
 
 def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:

@@ -40,7 +40,7 @@ OPEN = ("TAIL-01", "PAIR-09")
 
 def mend(transcript: Transcript, actions: list[Action]) -> Sequence[Message]:
     """Do the first step that has something to do; ``actions`` tells what was done."""
-    profile = transcript.format.PROFILE
+    profile = transcript.format.profile
     found = [
         problem
         for problem in problems(transcript.messages, profile, transcript=transcript)

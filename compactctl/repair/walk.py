@@ -71,7 +71,8 @@ class Walk:
 def _said(transcript: Transcript, tags: Tags) -> list[int]:
     """Give the entries of the conversation, in order."""
     shown = {block.entry for message in transcript.messages for block in message.blocks}
-    if getattr(transcript.format, "FOLLOWS_LINKS", False):  # the view shows nothing that is lost
+    links = transcript.format.links
+    if links is not None and links.follows:  # the view shows nothing that is lost
         kinds = {tags.types[index] for index in shown}
         return [index for index, kind in enumerate(tags.types) if kind in kinds]
     return sorted(shown)

@@ -1,7 +1,6 @@
 """How the entries of a file hang together: ids, parents, types and sequence numbers.
 
-A format says what there is to check: ``LINK`` (ids and parents), and where it has them
-``KNOWN_TYPES``, ``SEQUENCE`` (the key of the number) and ``is_prompt(record)``.
+What there is to check a format says with its ``links``, ``known_types`` and ``sequence``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lines import Fault
 from compactctl.transcript.parents import NOWHERE, Chains
 from compactctl.transcript.tags import Tags
@@ -32,22 +31,21 @@ _LISTED = 8
 
 def find(transcript: Transcript) -> Iterator[Fault]:
     """Give what is odd about the entries taken together."""
-    module = transcript.format
-    known: frozenset[str] | None = getattr(module, "KNOWN_TYPES", None)
-    if not (module.LINK or known or hasattr(module, "SEQUENCE")):
+    form = transcript.format
+    if not (form.links or form.known_types or form.sequence):
         return
     tags = Tags(transcript)
-    if module.LINK:
+    if form.links:
         chains = Chains(tags.ids, tags.parents)
         shown = {block.entry for message in transcript.messages for block in message.blocks}
         if len(chains.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
         if not chains.is_one:
-            yield from _chains(transcript, tags, chains, shown)
+            yield from _chains(transcript, tags, chains, shown, follows=form.links.follows)
         yield from _rewinds(transcript, tags, set(map(tags.types.__getitem__, shown)))
-    if known and not known.issuperset(tags.types):
-        yield from _unknown(transcript, tags, known)
-    if hasattr(module, "SEQUENCE"):
+    if form.known_types and not form.known_types.issuperset(tags.types):
+        yield from _unknown(transcript, tags, form.known_types)
+    if form.sequence:
         yield from _gaps(transcript, tags)
 
 
@@ -79,12 +77,13 @@ def _is_equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _chains(transcript: Transcript, tags: Tags, chains: Chains, shown: set[int]) -> Iterator[Fault]:
+def _chains(
+    transcript: Transcript, tags: Tags, chains: Chains, shown: set[int], *, follows: bool
+) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
     messages = transcript.messages
     chains.tie(_kept_by_a_boundary(tags, chains.places))
     end = chains.end(shown)
-    follows = getattr(transcript.format, "FOLLOWS_LINKS", False)
     if end == NOWHERE or (chains.joined(shown, end) and not follows):
         lost = 0
     elif follows:
@@ -123,17 +122,14 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Iterator[Fault]:
     """Find prompts under one parent; other forks are technical (parallel results, progress)."""
-    is_prompt = getattr(transcript.format, "is_prompt", None)
-    if is_prompt is None:
-        return
     forks = {(kind, parent) for kind in said for parent in _repeated(tags, kind)}
     siblings: dict[Any, dict[str | None, int]] = {fork: {} for fork in forks}
     for index, child in enumerate(zip(tags.types, tags.parents, strict=True) if forks else ()):
         if child in siblings:
             siblings[child][tags.ids[index]] = index  # by its id: a copy is no child of its own
-    decode = msgspec.json.Decoder(transcript.format.Record).decode
+    decode = msgspec.json.Decoder(transcript.format.record).decode
     for group in siblings.values():
-        prompts = [i for i in group.values() if _is(is_prompt, transcript, i, decode)]
+        prompts = [i for i in group.values() if _is_prompt(transcript, i, decode)]
         if len(prompts) > 1:
             lines = [transcript.entries[i].line for i in prompts]
             where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)
@@ -148,15 +144,10 @@ def _repeated(tags: Tags, kind: str | None) -> set[str]:
     return {parent for parent, many in Counter(parents).items() if many > 1}
 
 
-def _is(
-    is_prompt: Callable[[Any], bool],
-    transcript: Transcript,
-    index: int,
-    decode: Callable[[bytes], Any],
-) -> bool:
+def _is_prompt(transcript: Transcript, index: int, decode: Callable[[bytes], Any]) -> bool:
     try:
-        return is_prompt(decode(transcript.entries[index].raw))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return transcript.format.is_prompt(decode(transcript.entries[index].raw))
+    except DECODE_ERRORS:
         return False
 
 

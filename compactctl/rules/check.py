@@ -42,7 +42,7 @@ def problems(
     is under ``core`` (CONTRACT §11). With its ``transcript`` the view is also judged by what only
     the lines tell; what may be legal is not reported without it.
     """
-    answers = transcript is not None and answers_calls(transcript.format)
+    answers = transcript is not None and transcript.format.answers_open_calls
     survey = Survey(
         messages, profile, sendable=sendable, transcript=transcript, calls_are_answered=answers
     )
@@ -61,11 +61,6 @@ def pair_problems(
     survey = Survey(messages, profile, calls_are_answered=calls_are_answered)
     families = [f for f in FAMILIES if any(rule.breaks_pairs for rule in f.RULES)]
     return _judged(survey, families)
-
-
-def answers_calls(module: ModuleType) -> bool:
-    """Say whether the harness of a format answers calls without a result when it sends."""
-    return bool(getattr(module, "ANSWERS_CALLS", False))
 
 
 def _judged(survey: Survey, families: Sequence[ModuleType]) -> list[Problem]:

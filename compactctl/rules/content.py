@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.jsonl import DECODE_ERRORS
 from compactctl.rules.rule import ANTHROPIC, EVERY, GATEWAY, Breach, Rule
 
 if TYPE_CHECKING:
@@ -118,6 +119,6 @@ def _is_object(arguments: str) -> bool:
         return True
     try:
         _OBJECT.decode(arguments)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return False
     return True

@@ -84,17 +84,12 @@ class Survey:
 
         Only then do lines tell what the view does not: it merges user messages side by side.
         """
-        if self._transcript is None:
-            return False
-        module = self._transcript.format
-        return bool(module.ONE_LINE_A_MESSAGE) and module.PROFILE == "anthropic"
+        return self._transcript is not None and self._transcript.format.line_is_message
 
     @property
     def ids_are_mended(self) -> bool:
         """Say whether the harness gives calls the ids that a provider wants when it sends them."""
-        return self._transcript is not None and bool(
-            getattr(self._transcript.format, "MENDS_IDS", False)
-        )
+        return self._transcript is not None and self._transcript.format.rewrites_ids
 
     def raw(self, block: Block) -> bytes:
         """Give the line that a block was read from; b"" when that cannot be told."""
@@ -107,6 +102,6 @@ class Survey:
         if self._transcript is None:
             return None
         try:
-            return self._transcript.format.parts_of(exact.parse(self.raw(block)))[block.at]
+            return self._transcript.format.parts(exact.parse(self.raw(block)))[block.at]
         except (exact.NotJsonError, LookupError, TypeError, AttributeError):
             return None

@@ -50,8 +50,7 @@ RULES = (
 
 def find(transcript: Transcript, profile: str = "anthropic") -> Iterator[Fault]:
     """Look at the lines of the view that made no block, and count what is to be cached."""
-    module = transcript.format
-    if not (module.ONE_LINE_A_MESSAGE or module.PROFILE == "openai-chat"):
+    if not transcript.format.bare:
         return
     shown = {block.entry for message in transcript.messages for block in message.blocks}
     own = {*transcript.durable}

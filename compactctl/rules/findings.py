@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl import formats
-from compactctl.layers.base import number
 from compactctl.rules import chain, empty
 from compactctl.rules.check import binds, problems
 from compactctl.rules.registry import BY_ID
 from compactctl.rules.rule import SENDABLE, Severity
+from compactctl.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,12 +106,11 @@ def _says(rule_id: str, detail: str) -> str:
 def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
     """Give the line for people about one file."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
-    name = formats.name_of(transcript.format)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
-        f"{_counted(Counter(finding.severity for finding in every))}; {name}, "
-        f"{number(len(transcript.entries), 'entry', 'entries')}, "
-        f"{number(len(transcript.messages), 'message')}, {number(calls, 'call')}"
+        f"{_counted(Counter(finding.severity for finding in every))}; {transcript.format.name}, "
+        f"{plural(len(transcript.entries), 'entry', 'entries')}, "
+        f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}"
     )
 
 
@@ -135,7 +133,7 @@ def total(valid: int, invalid: int, unreadable: int, seen: Counter[str]) -> str:
     """Give the line for people about many files; ``seen`` counts findings by severity."""
     parts = ((valid, "valid"), (invalid, "invalid"), (unreadable, "unreadable"))
     said = ", ".join(f"{many:,} {what}" for many, what in parts if many)
-    return f"validate: {number(valid + invalid + unreadable, 'file')}: {said}{_counted(seen)}"
+    return f"validate: {plural(valid + invalid + unreadable, 'file')}: {said}{_counted(seen)}"
 
 
 def _counted(seen: Counter[str]) -> str:

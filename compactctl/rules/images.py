@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from compactctl.rules import magic
+from compactctl.images import actual_type, split_data_uri
 from compactctl.rules.rule import ANTHROPIC, Breach, Rule
 from compactctl.view.pairs import Place
 
@@ -123,10 +123,26 @@ def _images(survey: Survey) -> Iterator[tuple[Found, Image, str | None]]:
         shown = [p.image for p in pieces if p.image is not None and p.image.size]
         if not shown:
             continue
-        actual: list[str] = magic.types(survey.part(found.block))
+        actual = [actual_type(data) for data in _base64_in(survey.part(found.block))]
         known = len(actual) == len(shown)
         for at, image in enumerate(shown):
             yield found, image, actual[at] if known else None
+
+
+def _base64_in(part: Any) -> Iterator[str]:
+    """Find the images in a part of any format, also inside its parts: ``data`` or a data URI."""
+    waiting = [part]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list | tuple):
+            waiting.extend(reversed(value))
+        elif isinstance(value, dict):
+            if isinstance(value.get("data"), str):
+                yield value["data"]
+            else:
+                waiting.extend(reversed(value.values()))
+        elif isinstance(value, str) and (found := split_data_uri(value)):
+            yield found[1]
 
 
 def _encoded(size: int) -> int:

@@ -132,7 +132,7 @@ def _ending(messages: Sequence[Message]) -> Iterator[Breach]:
 
 
 def _is_waiting(block: Block) -> bool:
-    return block.kind == "call" or (block.kind == "other" and block.name.endswith("_tool_use"))
+    return block.kind == "call" or (block.kind == "other" and block.type.endswith("_tool_use"))
 
 
 def _side_by_side(survey: Survey) -> Iterator[Breach]:

@@ -57,7 +57,7 @@ def find(survey: Survey) -> Iterator[Breach]:
     seen: set[str] = set()
     read_to = 0
     for found in survey.of("other"):
-        call_id, name = found.block.call_id, found.block.name
+        call_id, name = found.block.call_id, found.block.type
         if call_id is None:
             continue
         yield from _closed(survey, waiting, read_to, found.message)

@@ -1,7 +1,7 @@
-"""How many tokens a text, a message or a view takes (CONTRACT §8).
+"""How many tokens a text, a message or a view takes.
 
-Importing this loads no tokenizer. One is loaded when a text is first counted, and a process in
-which a bound answers every question (``Counter.fits``) never pays for one.
+Importing this loads no tokenizer. The first text that is counted loads one, so a process in which
+a bound answers every question (``Counter.fits``) never pays for it.
 """
 
 from __future__ import annotations

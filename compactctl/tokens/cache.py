@@ -1,8 +1,8 @@
-"""Counts that one process leaves for the next, so that no text is counted by every stage of a pipe.
+"""A cache of counts on disk, so that the stages of a pipe do not each count the same texts.
 
 A file for each vocabulary, of 20 bytes a text: a hash of the text and its tokens, never a word of
-the text itself. Nothing depends on it: what is not there, damaged, of another version or not
-allowed to be written is counted again, and nobody is told.
+the text itself. Nothing depends on it: where the file is missing, damaged, of another version or
+may not be written, texts are counted again without a word.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from hashlib import blake2b
 from struct import Struct, iter_unpack
 from typing import TYPE_CHECKING
 
+from compactctl.files.atomic import replace_file
 from compactctl.tokens.chunks import LONGEST
 from compactctl.tokens.engines import ENGINE_VARIABLE
 
@@ -25,9 +26,6 @@ SWITCH_VARIABLE = "COMPACTCTL_CACHE"
 RECORDS = 1 << 16
 """How many counts a file holds, the newest: 1.3 MB, read in 10 ms."""
 
-AT_ONCE = 30_000_000
-"""Characters from which on counts are not looked up: hashing them takes as long as counting."""
-
 _MAGIC = b"compactctl counts 1\n"  # another number as soon as a text may count otherwise
 _HASH_BYTES = 16
 _RECORD = Struct(f"<{_HASH_BYTES}sI")
@@ -35,9 +33,9 @@ _HEAD_BYTES = len(_MAGIC) + _HASH_BYTES
 
 
 def path_of(name: str) -> str | None:
-    """Give the file of the vocabulary ``name``; None if counts are not to be kept.
+    """Return the file of the vocabulary ``name``; None if there is to be no cache.
 
-    An engine that is asked for by name is to count itself.
+    Whoever names an engine wants to see that engine count.
     """
     if os.environ.get(SWITCH_VARIABLE) == "off" or os.environ.get(ENGINE_VARIABLE):
         return None
@@ -48,11 +46,11 @@ def path_of(name: str) -> str | None:
     return f"{folder}/compactctl/{name}.counts" if folder.startswith("/") else None
 
 
-class Kept:
+class TokenCache:
     """The counts in the file at ``path``, which is read when the first is asked for."""
 
-    MOST = AT_ONCE
-    """Characters after which single texts are not looked up either."""
+    MOST_CHARACTERS = 30_000_000
+    """Beyond this, texts are counted and not looked up: hashing them would take as long."""
 
     def __init__(self, path: str) -> None:
         """Read nothing yet."""
@@ -61,8 +59,8 @@ class Kept:
         self._new: dict[bytes, int] = {}
 
     def find(self, texts: Sequence[str]) -> dict[str, int]:
-        """Give those of ``texts`` whose tokens are known, with these."""
-        if sum(map(len, texts)) > AT_ONCE:
+        """Return the tokens of those of ``texts`` that are known."""
+        if sum(map(len, texts)) > self.MOST_CHARACTERS:
             return {}
         if self._known is None:
             self._known = dict(iter_unpack(_RECORD.format, _read(self._path)))
@@ -71,19 +69,19 @@ class Kept:
         return {text: tokens for text, tokens in found if tokens is not None}
 
     def add(self, counts: Mapping[str, int]) -> None:
-        """Take in what was counted."""
-        if sum(map(len, counts)) <= AT_ONCE and len(self._new) < RECORDS:
+        """Add counts; they reach the disk with ``save``."""
+        if sum(map(len, counts)) <= self.MOST_CHARACTERS and len(self._new) < RECORDS:
             known = self._known or {}
             hashed = ((_hash(text), tokens) for text, tokens in counts.items())
             self._new.update(each for each in hashed if each[0] not in known)
 
-    def believe(self, text: str, tokens: int) -> None:
-        """Take in what was added up of parts, unless an engine would cut ``text`` otherwise."""
+    def add_sum(self, text: str, tokens: int) -> None:
+        """Add what the parts of ``text`` sum up to, unless an engine would cut it otherwise."""
         if len(text) <= LONGEST:
             self.add({text: tokens})
 
     def save(self) -> None:
-        """Write what was added to the file, beside what others have written there since."""
+        """Append what was added to the file, also to what others have written there since."""
         if self._new:
             new = b"".join([_RECORD.pack(*record) for record in self._new.items()])
             with contextlib.suppress(OSError):
@@ -100,7 +98,7 @@ def _checksum(body: bytes) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    """Give the records of a sound file, else none."""
+    """Return the records of a sound file, else none."""
     try:
         found = os.stat(path)  # noqa: PTH116 (the same)
         most = _HEAD_BYTES + RECORDS * _RECORD.size
@@ -115,15 +113,6 @@ def _read(path: str) -> bytes:
 
 
 def _write(path: str, body: bytes) -> None:
-    """Replace the file in one step; not synced, for a torn file is told by its checksum."""
+    """Replace the file; not synced, for a torn file is told by its checksum."""
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 (the same)
-    temporary = f"{path}.{os.urandom(4).hex()}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines((_MAGIC, _checksum(body), body))
-        os.replace(temporary, path)  # noqa: PTH105 (the same)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108 (the same)
-        raise
+    replace_file(path, (_MAGIC, _checksum(body), body), sync=False)

@@ -36,7 +36,7 @@ def chunks(text: str) -> Iterator[str]:
 
 
 def seam_after(text: str, least: int, most: int) -> tuple[int, bool]:
-    """Give the first place from ``least`` to ``most`` where a cut leaves the count as it is.
+    """Return the first place from ``least`` to ``most`` where a cut leaves the count as it is.
 
     Where there is none, that is ``most`` and False; the end of the text is as good a place.
     """
@@ -47,7 +47,7 @@ def seam_after(text: str, least: int, most: int) -> tuple[int, bool]:
 
 
 def seam_before(text: str, least: int, most: int) -> tuple[int, bool]:
-    """Give the last such place from ``least`` to ``most``, else ``least`` and False."""
+    """Return the last such place from ``least`` to ``most``, else ``least`` and False."""
     at = most
     while (at := text.rfind("\n", max(least, 0), max(at, 0))) >= 0:
         if _SEAM.match(text, at):
@@ -56,7 +56,7 @@ def seam_before(text: str, least: int, most: int) -> tuple[int, bool]:
 
 
 def without_lone_surrogates(text: str) -> str:
-    """Give ``text`` with U+FFFD for each half of a pair that stands alone; whole pairs join."""
+    """Return ``text`` with U+FFFD for each half of a pair that stands alone; whole pairs join."""
     try:
         text.encode()
     except UnicodeEncodeError:

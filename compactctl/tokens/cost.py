@@ -6,30 +6,41 @@ Only what the model reads counts: no frame is added a message, for that differs 
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
+from compactctl.jsonl import DECODE_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compactctl.model import Block, Message
+    from compactctl.model import Block, Image, Message
     from compactctl.tokens.counter import Counter
+
+PATCH = 28
+"""Edge in pixels of the square that costs one token."""
+
+MAX_EDGE = 2576
+MAX_TOKENS = 4784
+"""What a larger image is scaled down to."""
+
+UNKNOWN_TOKENS = 1568
+"""For an image of unknown size: the most one costs models without high resolution."""
 
 
 def count_view(counter: Counter, messages: Iterable[Message]) -> int:
-    """Give the tokens of ``messages``; raises what ``Counter.count`` raises."""
+    """Return the tokens of ``messages``; raises what ``Counter.count`` raises."""
     return _count(counter, [block for message in messages for block in message.blocks])
 
 
 def recount_view(
     counter: Counter, tokens: int, before: Sequence[Message], after: Sequence[Message]
 ) -> int:
-    """Give the tokens of a view that was changed, and had ``tokens`` before.
+    """Return the tokens of a view that was changed, and had ``tokens`` before.
 
-    Only messages that are in one of the two are looked at.
+    Only messages that are in one of the two, not in both, are counted.
     """
     if len(after) * 2 < len(before):
         return count_view(counter, after)
@@ -41,21 +52,40 @@ def recount_view(
 
 
 def count_message(counter: Counter, message: Message) -> int:
-    """Give the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
+    """Return the tokens of the blocks of ``message``; raises what ``Counter.count`` raises."""
     return sum([count_block(counter, block) for block in message.blocks])
 
 
 def count_block(counter: Counter, block: Block) -> int:
-    """Give the tokens of ``block``: images by their dimensions, a call's name beside its input.
+    """Return the tokens of ``block``: images by their dimensions, a call's name beside its input.
 
     Raises what ``Counter.count`` raises.
     """
     kind = block.kind
     if kind == "call":
-        return counter.count(block.name) + counter.count(_plainly_spelled(block.text))
+        return counter.count(block.tool) + counter.count(_plainly_spelled(block.text))
     if kind == "result":
         return sum([count_block(counter, piece) for piece in block.content])
-    return _image_tokens(block) if kind == "image" else counter.count(block.text)
+    return image_tokens(block.image) if kind == "image" else counter.count(block.text)
+
+
+def image_tokens(image: Image | None) -> int:
+    """Return what an image costs, by the formula of Anthropic's vision documentation.
+
+    One token for each patch of 28 by 28 pixels, after the image is scaled down until its edges,
+    padded to whole patches, are at most 2,576 pixels and its patches at most 4,784 (the limits of
+    high resolution, so the count errs on the safe side elsewhere). An image of unknown size costs
+    ``UNKNOWN_TOKENS``.
+    """
+    short, long = sorted((image.width, image.height)) if image else (0, 0)
+    if short < 1:
+        return UNKNOWN_TOKENS
+
+    def patches(edge: int) -> int:
+        return -(-edge // PATCH) * -(-max(1, round(short * edge / long)) // PATCH)
+
+    edges = range(1, min(long, MAX_EDGE) + 1)
+    return patches(bisect_right(edges, MAX_TOKENS, key=patches))
 
 
 def _count(counter: Counter, blocks: Iterable[Block]) -> int:
@@ -65,22 +95,18 @@ def _count(counter: Counter, blocks: Iterable[Block]) -> int:
     for block in blocks:
         kind = block.kind
         if kind == "call":
-            texts += (block.name, _plainly_spelled(block.text))
+            texts += (block.tool, _plainly_spelled(block.text))
         elif kind == "result":
             for piece in block.content:
                 if piece.kind == "image":
-                    images += _image_tokens(piece)
+                    images += image_tokens(piece.image)
                 else:
                     texts.append(piece.text)
         elif kind == "image":
-            images += _image_tokens(block)
+            images += image_tokens(block.image)
         else:
             texts.append(block.text)
     return counter.total(texts) + images
-
-
-def _image_tokens(block: Block) -> int:
-    return image_tokens(block.image) if block.image else UNKNOWN_TOKENS
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -92,6 +118,6 @@ def _plainly_spelled(text: str) -> str:
     """
     try:
         plain = msgspec.json.encode(msgspec.json.decode(text)).decode()
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return text
     return text if plain == text else plain  # the same object takes no more room

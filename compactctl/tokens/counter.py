@@ -10,7 +10,7 @@ from compactctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compactctl.tokens.cache import Kept
+    from compactctl.tokens.cache import TokenCache
 
 NAMES = ("o200k_base", "cl100k_base", "chars")
 
@@ -41,28 +41,28 @@ class Counter:
         self._counted = 0
         self._engine: Callable[[str], int] = _not_loaded
         self._engine_is_best_up_to: float = -1
-        self._kept: Kept | None = None
+        self._cache: TokenCache | None = None
 
-    def recall(self) -> None:
-        """Use the counts that earlier processes left, from now on, unless that is switched off."""
+    def use_cache(self) -> None:
+        """Use the counts that earlier processes left, unless that is switched off."""
         if self.name != "chars":
             # Imported here, for a library's user and a bulk worker never come here.
-            from compactctl.tokens.cache import Kept, path_of  # noqa: PLC0415
+            from compactctl.tokens.cache import TokenCache, path_of  # noqa: PLC0415
 
             path = path_of(self.name)
-            self._kept = Kept(path) if path else None
+            self._cache = TokenCache(path) if path else None
 
-    def keep(self) -> None:
-        """Leave what was counted since ``recall`` to later processes. Never raises."""
-        if self._kept is not None:
-            self._kept.save()
+    def save(self) -> None:
+        """Leave what was counted to later processes, if the cache is in use. Never raises."""
+        if self._cache is not None:
+            self._cache.save()
 
     def rest(self) -> None:
-        """Let go of the engine, 70 MB at most; a text that was not counted yet loads it anew."""
+        """Let go of the engine, up to 70 MB; the next text without a count loads it again."""
         self._engine, self._engine_is_best_up_to = _not_loaded, -1
 
     def count(self, text: str) -> int:
-        """Give the tokens of ``text``: special-token text is ordinary, lone surrogates are U+FFFD.
+        """Return the tokens of ``text``; special tokens are plain text, lone surrogates are U+FFFD.
 
         Raises ``TokenizerUnavailableError`` at the first text if the vocabulary is not installed,
         ``UsageError`` if the environment asks for an unknown engine.
@@ -74,12 +74,12 @@ class Counter:
         return tokens
 
     def measure(self, text: str) -> int:
-        """Give the tokens of a text that will not be asked for again; raises as ``count``."""
+        """Return the tokens of a text that will not be asked for again; raises as ``count``."""
         tokens = self._memo.get(text)
         return self._count_new(text) if tokens is None else tokens
 
     def fits(self, text: str, limit: int) -> bool:
-        """Say whether ``text`` has at most ``limit`` tokens, counting only if no bound decides.
+        """Return whether ``text`` has at most ``limit`` tokens, counting only if no bound decides.
 
         A token is at least one byte of UTF-8, and a character at most four.
         """
@@ -91,7 +91,7 @@ class Counter:
         return self.count(text) <= limit
 
     def total(self, texts: list[str]) -> int:
-        """Give the tokens of many texts together: quicker than one by one; raises as ``count``."""
+        """Return the tokens of many texts together, which is quicker; raises as ``count``."""
         counts = list(map(self._memo.get, texts))
         if None in counts:
             missing = (text for text, known in zip(texts, counts, strict=True) if known is None)
@@ -103,10 +103,10 @@ class Counter:
         return sum(counts)  # type: ignore[arg-type]  # none of them is None
 
     def _count_many(self, texts: list[str]) -> dict[str, int]:
-        found = self._kept.find(texts) if self._kept is not None else {}
+        found = self._cache.find(texts) if self._cache is not None else {}
         new = self._count_by_engine([text for text in texts if text not in found])
-        if self._kept is not None:
-            self._kept.add(new)
+        if self._cache is not None:
+            self._cache.add(new)
         new |= found
         self._make_room(sum(map(len, texts)))
         self._memo.update(new)
@@ -117,24 +117,25 @@ class Counter:
             return {}
         characters = sum(map(len, texts))
         engine = self._engine_for(characters, characters)
-        many = getattr(engine, "many", None)
-        return dict(zip(texts, many(texts) if many else map(engine, texts), strict=True))
+        from compactctl.tokens.engines import count_each  # noqa: PLC0415 (loaded by now)
+
+        return dict(zip(texts, count_each(engine, texts), strict=True))
 
     def prepare(self, characters: int) -> None:
         """Load the engine that is best for so much to count; raises as ``count``."""
         self._engine_for(0, characters)
 
     def _count_new(self, text: str) -> int:
-        if self._kept is None or self._counted > self._kept.MOST:
+        if self._cache is None or self._counted > self._cache.MOST_CHARACTERS:
             return self._engine_for(len(text), len(text))(text)
-        tokens = self._kept.find([text]).get(text)
+        tokens = self._cache.find([text]).get(text)
         if tokens is None:
             tokens = self._engine_for(len(text), len(text))(text)
-            self._kept.add({text: tokens})
+            self._cache.add({text: tokens})
         return tokens
 
     def _engine_for(self, characters: int, expected: int) -> Callable[[str], int]:
-        """Give the engine for so much more to count, ``expected`` of it at once."""
+        """Return the engine for so much more to count, ``expected`` of it at once."""
         self._counted += characters
         if self._counted > self._engine_is_best_up_to:
             # Imported here, so that a process that never counts never loads any of it.
@@ -146,10 +147,10 @@ class Counter:
         return self._engine
 
     def remember(self, text: str, tokens: int) -> None:
-        """Take ``tokens`` for the count of ``text``, which is known without counting it."""
+        """Take in the count of a text that is known without counting it."""
         self._take(text, tokens)
-        if self._kept is not None:
-            self._kept.believe(text, tokens)
+        if self._cache is not None:
+            self._cache.add_sum(text, tokens)
 
     def _take(self, text: str, tokens: int) -> None:
         self._make_room(len(text))
@@ -164,7 +165,7 @@ class Counter:
 
 @functools.cache
 def load_counter(name: str = "o200k_base") -> Counter:
-    """Give the counter of that name, the same one for the whole process.
+    """Return the counter of that name, the same one for the whole process.
 
     ``o200k_base`` and ``cl100k_base`` are the vocabularies of those names; ``chars`` is a quarter
     of the characters, rounded up, and needs no vocabulary. Raises ``UsageError`` for other names.
@@ -173,10 +174,10 @@ def load_counter(name: str = "o200k_base") -> Counter:
 
 
 def counter_for_one(name: str) -> Counter:
-    """Give a counter for one transcript, which uses the counts of others; raises as above."""
+    """Return a counter for one transcript, which uses the cache; raises as above."""
     counter = Counter(_known(name))
     counter.is_for_one = True
-    counter.recall()
+    counter.use_cache()
     return counter
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.jsonl.lines import line_end
 from compactctl.model import MADE
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def emit(
         elif (new := changed.pop(index)) is None:  # let go of at once: it is copied
             paper.drop(entry)
         else:
-            paper.add(new + _line_end(entry.raw), index, entry.line)
+            paper.add(new + line_end(entry.raw), index, entry.line)
     for _, line in reversed(waiting):
         paper.add(line + paper.newline, MADE, 0)
     return paper.chunks, paper.origins
@@ -69,7 +70,7 @@ class _Paper:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.chunks: list[bytes] = []
         self.origins: list[int] = []
-        self.newline = next(filter(None, (_line_end(entry.raw) for entry in entries)), b"\n")
+        self.newline = next(filter(None, (line_end(entry.raw) for entry in entries)), b"\n")
         self._line = 0
 
     def add(self, raw: bytes, origin: int, line: int) -> None:
@@ -82,17 +83,11 @@ class _Paper:
     def drop(self, entry: Entry) -> None:
         """Leave out an entry; what else stands on its line keeps the line end."""
         if entry.line == self._line:
-            self._end(_line_end(entry.raw))
+            self._end(line_end(entry.raw))
 
     def _end(self, newline: bytes) -> None:
         if not self.chunks[-1].endswith(b"\n"):
             self.chunks[-1] += newline
-
-
-def _line_end(raw: bytes) -> bytes:
-    if raw.endswith(b"\r\n"):
-        return b"\r\n"
-    return b"\n" if raw.endswith(b"\n") else b""
 
 
 def account(entries: Sequence[Entry], chunks: list[bytes], origins: list[int]) -> Written:

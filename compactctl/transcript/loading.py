@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from types import ModuleType
-from typing import Any
 
 import msgspec
 
 from compactctl import formats
 from compactctl.errors import InputError
+from compactctl.formats import detect
+from compactctl.formats.base import Format, Record
 from compactctl.jsonl import lines
 from compactctl.jsonl.lines import Entry, Fault, MakeEntry
 from compactctl.model import Message
@@ -35,7 +35,7 @@ class Transcript(msgspec.Struct, frozen=True):
     """
 
     name: str
-    format: ModuleType
+    format: Format
     entries: list[Entry]
     messages: list[Message]
     faults: list[Fault]
@@ -62,28 +62,28 @@ def load(
     if not any(map(bytes.strip, raw_lines)):
         raise InputError("the input is empty; an earlier stage may have failed", file=name)
     try:
-        module = formats.choose(format_name) if format_name else formats.detect(raw_lines)
+        form = formats.choose(format_name) if format_name else detect.format_of(raw_lines)
     except InputError as error:
         error.file = name
         raise
-    return parse(raw_lines, name, module, make_entry)
+    return parse(raw_lines, name, form, make_entry)
 
 
 def parse(
-    raw_lines: Iterable[bytes], name: str, module: ModuleType, make_entry: MakeEntry = Entry
+    raw_lines: Iterable[bytes], name: str, form: Format, make_entry: MakeEntry = Entry
 ) -> Transcript:
     """Read lines of a known format."""
     entries: list[Entry] = []
     faults: list[Fault] = []
     durable: list[int] = []
     every: list[Row] = []
-    build = Assembler(answers_join=getattr(module, "ANSWERS_JOIN", False))
-    tags_of = tags.reader(module)
-    nothing = tags_of(module.Record())
+    build = Assembler(answers_join=form.joins_answers)
+    tags_of = tags.reader(form)
+    nothing = tags_of(form.record())
 
-    def conversation() -> Iterator[tuple[int, Any]]:
+    def conversation() -> Iterator[tuple[int, Record]]:
         """Pass on the format's own records; keep this tool's aside."""
-        decode = msgspec.json.Decoder(module.Record).decode
+        decode = msgspec.json.Decoder(form.record).decode
         add = every.append
         for line in lines.read(raw_lines, decode, entries, faults, make_entry):
             index, record = line
@@ -99,13 +99,13 @@ def parse(
             else:
                 yield line
 
-    module.view(conversation(), build)
+    form.read(conversation(), build)
     every.extend([nothing] * (len(entries) - len(every)))
     readable = {entry.line for entry, row in zip(entries, every, strict=True) if row is not nothing}
     unreadable = (entries[-1].line if entries else 0) - len(readable)
     return Transcript(
         name,
-        module,
+        form,
         entries,
         build.messages(),
         faults,
@@ -119,9 +119,6 @@ def parse(
 
 def session(transcript: Transcript) -> str:
     """Give the name of the session, as the first record that has one says; else ``transcript``."""
-    session_of = getattr(transcript.format, "session_of", None)
-    if session_of is None:
-        return "transcript"
     raw = (entry.raw for entry in transcript.entries[:_HEAD])
-    names = map(session_of, islice(lines.objects(raw), _HEAD))
-    return next((name for name in names if isinstance(name, str) and name), "transcript")
+    names = map(transcript.format.session, islice(lines.objects(raw), _HEAD))
+    return next(filter(None, names), "transcript")

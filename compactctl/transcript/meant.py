@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.jsonl import DECODE_ERRORS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -42,5 +44,5 @@ def _is_same_json(a: str, b: str) -> bool:
     """Compare arguments, which a line may spell in another way."""
     try:
         return bool(msgspec.json.decode(a) == msgspec.json.decode(b))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return False

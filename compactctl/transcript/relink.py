@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.jsonl import exact
+from compactctl.formats.base import Link
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.transcript.graph import Tree as _Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from compactctl.formats.base import Links
     from compactctl.model import Block, Role
     from compactctl.transcript.loading import Transcript
 
@@ -39,12 +41,12 @@ def create(
     ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
     are added to it.
     """
-    module = transcript.format
-    if module.LINK is None:
+    form, links = transcript.format, transcript.format.links
+    if links is None:
         return [
             (new.before, exact.dump(record))
             for new in made
-            for record in _write(transcript, new, _identity(new, ""), None)
+            for record in _write(transcript, new, Link(_identity(new, ""), None))
         ]
     if not made and None not in changed.values():
         return []
@@ -52,12 +54,12 @@ def create(
     created: list[tuple[int, bytes]] = []
     for new in made:
         parent = tree.parent_for(new.before, new.after)
-        identity = module.identity(_identity(new, parent or ""))
-        records = _write(transcript, new, identity, parent)
+        identity = form.new_id(_identity(new, parent or ""))
+        records = _write(transcript, new, Link(identity, parent))
         created += [(new.before, exact.dump(record)) for record in records]
         for record in records:
-            tree.insert(new.before, record.get(module.LINK[0], identity))
-    _adopt(transcript, tree, changed)
+            tree.insert(new.before, record.get(links.own, identity))
+    _adopt(transcript, links, tree, changed)
     return created
 
 
@@ -69,23 +71,21 @@ def _identity(new: Made, parent: str) -> str:
     return digest.hexdigest()
 
 
-def _write(
-    transcript: Transcript, new: Made, identity: str, parent: str | None
-) -> list[dict[str, Any]]:
+def _write(transcript: Transcript, new: Made, link: Link) -> list[dict[str, Any]]:
     """Give the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
-    written = transcript.format.create(new.role, new.blocks, like, identity, parent)
-    return written if isinstance(written, list) else [written]
+    return transcript.format.create(new.role, new.blocks, like, link)
 
 
-def _adopt(transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None]) -> None:
+def _adopt(
+    transcript: Transcript, links: Links, tree: _Tree, changed: dict[int, bytes | None]
+) -> None:
     """Give a new parent to each entry that lost its own or now follows a new line."""
-    key = transcript.format.LINK[1]
     for index in tree.uncertain():
         old, new = tree.parents[index], tree.parent_at(index)
         if new != old:
-            _change(transcript, changed, index, (key, old, new))
+            _change(transcript, changed, index, (links.parent, old, new))
         tree.inherit(index)
     for also, values in tree.also.items() if tree.gone else ():
         _follow(transcript, tree, changed, also, values)
@@ -143,7 +143,7 @@ def _member(raw: bytes, key: str) -> Any:
     """Read one member of an entry."""
     try:
         return _reader(key)(raw).value
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+    except DECODE_ERRORS:  # an odd line
         return _parsed(raw).get(key)
 
 

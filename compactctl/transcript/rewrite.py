@@ -7,12 +7,13 @@ its neighbour where a line is a whole message.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl.errors import CompactctlError
-from compactctl.jsonl import exact
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
 from compactctl.transcript import relink
 from compactctl.transcript.accounting import Written, account, emit
@@ -27,13 +28,16 @@ __all__ = ["Written", "account", "emit", "rewrite", "write"]
 
 
 def write(
-    transcript: Transcript, messages: Sequence[Message], mark: dict[str, Any] | None = None
+    transcript: Transcript,
+    messages: Sequence[Message],
+    touched: Collection[int],
+    mark: dict[str, Any] | None = None,
 ) -> tuple[Written, Transcript]:
     """Rewrite and read back: (the lines, what they say).
 
-    What was not in the view before does not come into it by what goes, a branch that was given
-    up in favour of one that went, say: it goes too. And what takes back more turns than there are
-    does not take back those that a layer made.
+    Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
+    went, say: those go too. And a rollback that takes back more turns than there are is cut to
+    those, or it would take back what a layer made.
 
     Raises:
         CompactctlError: what is read back is not what was meant.
@@ -42,7 +46,7 @@ def write(
     view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
     outside: dict[int, bytes | None] = {}
     while True:
-        written = rewrite(transcript, messages, mark, outside)
+        written = rewrite(transcript, messages, touched, mark, outside)
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
@@ -59,7 +63,7 @@ _NOT_MEANT = "what would be written does not read back as it was meant, so nothi
 def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
     """Let what takes back more turns than there are take back just these."""
     return {
-        index: exact.dump(transcript.format.bounded(_record(transcript, index), turns))
+        index: exact.dump(transcript.format.limit_rollback(_record(transcript, index), turns))
         for index, turns in transcript.overreach.items()
     }
 
@@ -67,27 +71,25 @@ def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
 def rewrite(
     transcript: Transcript,
     messages: Sequence[Message],
+    touched: Collection[int],
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
 ) -> Written:
-    """Give the lines of ``transcript`` with ``messages`` as their view.
+    """Return the lines of ``transcript`` with ``messages`` as their view.
 
+    ``touched`` are the entries of which a block was changed, moved or taken out.
     ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what
     becomes of entries outside the view, None for those that go as well.
     """
-    plan = _Plan(transcript, messages)
+    plan = _Plan(transcript, messages, touched)
     changed: dict[int, bytes | None] = dict(outside or {})
-    stays = getattr(transcript.format, "STAYS", None)
-    needed = set(plan.blocks)
-    if stays is not None:
-        needed |= {at for at, row in enumerate(transcript.tags) if row[0] == stays}
-    for index, old in _blocks_by_entry(transcript.messages, needed).items():
+    stays = transcript.format.boundary
+    for index, old in _blocks_by_entry(transcript.messages, plan.touched).items():
         new = plan.blocks.get(index, [])
-        if not new:
-            goes = stays is None or transcript.tags[index][0] != stays
-            changed[index] = None if goes else _settled(_edited(transcript, index, new, old))
+        if not new and (stays is None or transcript.tags[index][0] != stays):
+            changed[index] = None
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
-            changed[index] = _settled(_edited(transcript, index, new, old))
+            changed[index] = _compacted_copy(_edited(transcript, index, new, old))
     created = relink.create(transcript, plan.made, changed)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
@@ -100,50 +102,57 @@ def _name(transcript: Transcript, index: int) -> str | None:
     """Give the id of an entry, or its line where it has none."""
     if index == len(transcript.entries):
         return None
-    link = transcript.format.LINK
-    own = _record(transcript, index).get(link[0]) if link else None
+    links = transcript.format.links
+    own = _record(transcript, index).get(links.own) if links else None
     return own if isinstance(own, str) else f"line:{transcript.entries[index].line}"
 
 
 def _blocks_by_entry(
-    messages: Sequence[Message], needed: Collection[int]
-) -> dict[int, Sequence[Block]]:
-    """Give the blocks of the entries that are needed, and of the others only that they are."""
-    found: dict[int, list[Block]] = {index: [] for index in needed}
-    others: dict[int, Sequence[Block]] = {}
+    messages: Sequence[Message], entries: Collection[int]
+) -> dict[int, list[Block]]:
+    """Return the blocks of some entries, those of an entry in the order of the view."""
+    found: dict[int, list[Block]] = {}
     for message in messages:
         for block in message.blocks:
-            if block.entry in found:
-                found[block.entry].append(block)
-            else:
-                others[block.entry] = ()
-    return others | {index: blocks for index, blocks in found.items() if blocks}
+            if block.entry in entries:
+                found.setdefault(block.entry, []).append(block)
+    return found
 
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _Plan:
-    """A line for each block: ``blocks`` by entry, lines to be ``made``.
+    """A line for each block that something happened to.
 
-    ``first`` is the entry in front of which the first thing that was made will stand.
+    ``touched`` are the entries to be looked at, ``blocks`` is what is left of them and came in,
+    ``made`` are the new lines. ``first`` is the entry in front of which the first new thing stands.
     """
 
-    def __init__(self, transcript: Transcript, messages: Sequence[Message]) -> None:
+    def __init__(
+        self, transcript: Transcript, messages: Sequence[Message], touched: Collection[int]
+    ) -> None:
         self.transcript = transcript
+        self.messages = messages
+        self.touched = set(touched)
         self.blocks: dict[int, list[Block]] = {}
         self.made: list[Made] = []
         self.first = len(transcript.entries)
-        self._ends = _following_entries(messages, len(transcript.entries))
         self._last = MADE
-        whole = transcript.format.ONE_LINE_A_MESSAGE
-        homes = _homes(transcript.messages) if whole else {}
+        stays = transcript.format.boundary
+        if stays is not None:  # what is new may go into one of these
+            self.touched |= {at for at, row in enumerate(transcript.tags) if row[0] == stays}
+        homes = _homes(transcript.messages) if transcript.format.line_is_message else {}
+        if homes:
+            self.touched |= _entries_of_new(transcript.messages, messages)
         for position, message in enumerate(messages):
             self._place(position, message, homes)
 
     def _place(self, position: int, message: Message, homes: dict[int, int]) -> None:
         """Give each block the entry that it is from, or that its message is at home in."""
-        home = next((block.entry for block in message.blocks if block.entry in homes), MADE)
+        home = MADE
+        if homes:
+            home = next((block.entry for block in message.blocks if block.entry in homes), MADE)
         for at, block in enumerate(message.blocks):
             if home != MADE:
                 if homes.get(block.entry) == homes[home]:
@@ -152,32 +161,41 @@ class _Plan:
             elif block.entry != MADE:
                 self._put(block, block.entry)
             else:
-                rest = _next_entry(message.blocks[at:], self._ends[position + 1])
-                self._make(message, at, min(rest, self._ends[position + 1]))
+                self._make(position, at)
 
     def _put(self, block: Block, entry: int) -> None:
-        self.blocks.setdefault(entry, []).append(block)
+        if entry in self.touched:
+            self.blocks.setdefault(entry, []).append(block)
         self._last = max(self._last, block.entry)
         if block.entry == MADE:
             self.first = min(self.first, entry)
 
-    def _make(self, message: Message, at: int, before: int) -> None:
-        """Plan a line for a block; what is made side by side shares it."""
-        block = message.blocks[at]
+    def _make(self, position: int, at: int) -> None:
+        """Plan a line for a new block; what is made side by side shares it."""
+        message = self.messages[position]
+        before = self._following(position, at)
         if self._takes_in(before):
-            self._put(block, before)
+            self.touched.add(before)
+            self._put(message.blocks[at], before)
         elif at and self.made and message.blocks[at - 1].entry == MADE:
-            self.made[-1].blocks.append(block)
+            self.made[-1].blocks.append(message.blocks[at])
         else:
-            self.made.append(Made(message.role, [block], before, self._last))
+            self.made.append(Made(message.role, [message.blocks[at]], before, self._last))
             self.first = min(self.first, before)
 
+    def _following(self, position: int, at: int) -> int:
+        """Return the first entry of all that stands behind a block, in whatever order."""
+        rest = (block for message in self.messages[position + 1 :] for block in message.blocks)
+        behind = itertools.chain(self.messages[position].blocks[at:], rest)
+        end = len(self.transcript.entries)
+        return min((block.entry for block in behind if block.entry != MADE), default=end)
+
     def _takes_in(self, entry: int) -> bool:
-        """Say whether the view starts inside a line, so that nothing can stand in front of it."""
-        takes_in = getattr(self.transcript.format, "takes_in", None)
-        if takes_in is None or entry == len(self.transcript.entries):
+        """True if the view starts inside a line, so that nothing can stand in front of it."""
+        form, tags = self.transcript.format, self.transcript.tags
+        if form.boundary is None or entry == len(tags) or tags[entry][0] != form.boundary:
             return False
-        return bool(takes_in(_record(self.transcript, entry)))
+        return form.opens_view(_record(self.transcript, entry))
 
 
 def _homes(messages: Sequence[Message]) -> dict[int, int]:
@@ -189,19 +207,18 @@ def _homes(messages: Sequence[Message]) -> dict[int, int]:
     }
 
 
-def _next_entry(blocks: Sequence[Block], otherwise: int) -> int:
-    return min((block.entry for block in blocks if block.entry != MADE), default=otherwise)
+def _entries_of_new(old: Sequence[Message], new: Sequence[Message]) -> set[int]:
+    """Return the entries of messages that were not there before: they may have moved together."""
+    known = set(map(id, old))
+    return {block.entry for message in new if id(message) not in known for block in message.blocks}
 
 
-def _following_entries(messages: Sequence[Message], end: int) -> list[int]:
-    """Give for each message the first entry that it or any later message has, ``end`` if none."""
-    ends = [end]
-    for message in reversed(messages):
-        ends.append(min(_next_entry(message.blocks, end), ends[-1]))
-    return ends[::-1]
+def changed_entries(old: Sequence[Message], new: Sequence[Message]) -> set[int]:
+    """Return the entries of all messages that are not the same objects in both views."""
+    return _entries_of_new(old, new) | _entries_of_new(new, old)
 
 
-def _settled(line: bytes) -> bytes:
+def _compacted_copy(line: bytes) -> bytes:
     """Copy a line into the room that its parsed form took, now that this is free.
 
     Otherwise the lines lie in between such rooms: in one session a third of the memory.
@@ -213,30 +230,29 @@ def _edited(
     transcript: Transcript, index: int, blocks: Sequence[Block], old: Sequence[Block]
 ) -> bytes:
     """Write entry ``index`` anew with ``blocks`` as its parts, which the view had as ``old``."""
-    module = transcript.format
+    form = transcript.format
     record = _opened(transcript, index)
     parts: list[Any] = []
     for block in blocks:
         if block.entry == MADE:
-            parts.append(module.make(block))
+            parts.append(form.make(block))
         else:
             source = record if block.entry == index else _record(transcript, block.entry)
-            parts.append(module.edit(module.parts_of(source)[block.at], block))
-    if hasattr(module, "beside"):
-        parts += module.beside(record, {block.at for block in old})
-    return exact.dump(module.with_parts(record, parts))
+            parts.append(form.edit(form.parts(source)[block.at], block))
+    parts += form.unseen_parts(record, {block.at for block in old})
+    return exact.dump(form.replace_parts(record, parts))
 
 
 def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
-    edited = getattr(transcript.format, "EDITED", None)
+    edited = transcript.format.content_member
     if edited is not None:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):  # an odd line
+        except DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
-            key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
+            key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))
             for key, raw in members.items()
         }
     return _record(transcript, index)

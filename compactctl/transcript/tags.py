@@ -10,8 +10,8 @@ import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import ModuleType
 
+    from compactctl.formats.base import Format
     from compactctl.transcript.loading import Transcript
 
 Row = tuple[Any, ...]
@@ -19,21 +19,21 @@ Row = tuple[Any, ...]
 
 
 @functools.cache
-def reader(module: ModuleType) -> Callable[[Any], Row]:
+def reader(form: Format) -> Callable[[Any], Row]:
     """Give what reads the members off a decoded record of a format."""
-    attributes = {field.encode_name: field.name for field in msgspec.structs.fields(module.Record)}
-    names = [attributes[name] for name in _members(module)]
+    attributes = {field.encode_name: field.name for field in msgspec.structs.fields(form.record)}
+    names = [attributes[name] for name in _members(form)]
     if len(names) == 1:
         one = attrgetter(*names)
         return lambda record: (one(record),)
     return attrgetter(*names)
 
 
-def _members(module: ModuleType) -> list[str]:
+def _members(form: Format) -> list[str]:
     """Name the members that entries of a format have of these, the type first."""
-    also: tuple[str, ...] = getattr(module, "ALSO_LINKED", ())
-    further = [getattr(module, name, None) for name in ("SEQUENCE", "RELINKED")]
-    return ["type", *(module.LINK or ()), *also, *filter(None, further)]
+    links = form.links
+    linking = (links.own, links.parent, *links.also, links.keeps) if links else ()
+    return ["type", *filter(None, (*linking, form.sequence))]
 
 
 class Tags:
@@ -45,20 +45,17 @@ class Tags:
 
     def __init__(self, transcript: Transcript) -> None:
         """Sort what was read with the records; a value of another type is none."""
-        module = transcript.format
+        form, links = transcript.format, transcript.format.links
         columns: dict[str | None, Sequence[Any]] = dict(
-            zip(_members(module), zip(*transcript.tags, strict=True), strict=True)
+            zip(_members(form), zip(*transcript.tags, strict=True), strict=True)
         )
         none = (None,) * len(transcript.entries)
-        own, parent = module.LINK or (None, None)
-        self.ids: list[str | None] = _only(str, columns.get(own, none))
-        self.parents: list[str | None] = _only(str, columns.get(parent, none))
+        self.ids: list[str | None] = _only(str, columns[links.own] if links else none)
+        self.parents: list[str | None] = _only(str, columns[links.parent] if links else none)
         self.types: list[str | None] = _only(str, columns["type"])
-        self.numbers: list[int | None] = _only(
-            int, columns.get(getattr(module, "SEQUENCE", None), none)
-        )
-        self.also = {name: columns[name] for name in getattr(module, "ALSO_LINKED", ())}
-        self.relinked = columns.get(getattr(module, "RELINKED", None), none)
+        self.numbers: list[int | None] = _only(int, columns.get(form.sequence, none))
+        self.also = {name: columns[name] for name in (links.also if links else ())}
+        self.relinked = columns.get(links.keeps if links else None, none)
 
 
 def _only(kind: type, values: Sequence[Any]) -> list[Any]:

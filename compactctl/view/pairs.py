@@ -69,6 +69,16 @@ def block_at(messages: Sequence[Message], place: Place) -> Block:
     return messages[place.message].blocks[place.block]
 
 
+def results(messages: Sequence[Message]) -> list[Place]:
+    """Return the places of all results, in order."""
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.kind == "result"
+    ]
+
+
 def is_prompt(message: Message) -> bool:
     """Say whether a message holds anything but results."""
     return any(block.kind != "result" for block in message.blocks)

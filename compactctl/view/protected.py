@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from compactctl import placeholders, summaries
 from compactctl.model import Block, Message, result_text
 from compactctl.view import paths
-from compactctl.view.pairs import Pairing, Place, block_at, pair
-from compactctl.view.read_tools import points_back
-from compactctl.view.reads import reads_of
+from compactctl.view.index import View
+from compactctl.view.pairs import Place
+from compactctl.view.reads import points_back, reads_of
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, is_todo, open_items
 
@@ -81,7 +81,7 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.name == "summary" or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.unfence(block.text) is not None
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
@@ -96,22 +96,19 @@ def last_request(messages: Sequence[Message]) -> set[Place]:
     return set()
 
 
-def rules(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
-    """Give the blocks of standing rules; of identical copies only the latest."""
+def rules(view: View) -> set[Place]:
+    """Return the blocks of standing rules; of identical copies only the latest."""
     latest: dict[str, set[Place]] = {}
-    for position, message in enumerate(messages):
+    for position, message in enumerate(view.messages):
         if message.role != "user":
             continue
         for at, block in enumerate(message.blocks):
             if is_rule(block):
                 latest[block.text] = {Place(position, at)}
-    for interaction in (pairing or pair(messages)).interactions:
-        if interaction.result is None:
-            continue
-        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
-        shown = _rules_read(call, result)
+    for found in view.answered:
+        shown = _rules_read(found.call, found.result)
         if shown:
-            latest[shown] = {interaction.call, interaction.result}
+            latest[shown] = {found.call_at, found.result_at}
     return set().union(*latest.values()) if latest else set()
 
 
@@ -123,44 +120,40 @@ def _rules_read(call: Block, result: Block) -> str | None:
     if not any(paths.matches(read.path, PROTECTED) for read in reads):
         return None
     text = result_text(result)
-    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.name) else ("", "", "")
+    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.tool) else ("", "", "")
     return "\0".join([*(read.key for read in reads), output if header else text])
 
 
-def todo(messages: Sequence[Message], pairing: Pairing | None = None) -> set[Place]:
-    """Give the last todo list, call and result, if anything on it is still to be done."""
-    for interaction in reversed((pairing or pair(messages)).interactions):
-        call = block_at(messages, interaction.call)
-        if interaction.result is not None and is_todo(call.name):
-            return {interaction.call, interaction.result} if open_items(call) else set()
+def todo(view: View) -> set[Place]:
+    """Return the last todo list, call and result, if anything on it is still to be done."""
+    for found in reversed(view.answered):
+        if is_todo(found.call.tool):
+            return {found.call_at, found.result_at} if open_items(found.call) else set()
     return set()
 
 
-def sources(messages: Sequence[Message], stays: Callable[[Place], bool]) -> set[Place]:
-    """Give the reads, call and result, to which results that stay only point back.
+def sources(view: View, stays: Callable[[Place], bool]) -> set[Place]:
+    """Return the reads, call and result, to which results that stay only point back.
 
     A harness answers a second read of a file with "unchanged"; without the first that says nothing.
     """
-    if not any(b.kind == "result" and _points_back(b) for m in messages for b in m.blocks):
+    if not any(b.kind == "result" and _points_back(b) for m in view.messages for b in m.blocks):
         return set()
     shown: dict[str, set[Place]] = {}
-    found: set[Place] = set()
-    for interaction in pair(messages).interactions:
-        if interaction.result is None:
-            continue
-        call, result = block_at(messages, interaction.call), block_at(messages, interaction.result)
-        for read in reads_of(call, result):
-            if not _points_back(result):
-                shown[read.key] = {interaction.call, interaction.result}
-            elif stays(interaction.result):
-                found |= shown.get(read.key, set())
-    return found
+    needed: set[Place] = set()
+    for found in view.answered:
+        for read in reads_of(found.call, found.result):
+            if not _points_back(found.result):
+                shown[read.key] = {found.call_at, found.result_at}
+            elif stays(found.result_at):
+                needed |= shown.get(read.key, set())
+    return needed
 
 
 def _points_back(result: Block) -> bool:
     return not result.failed and points_back(result_text(result))
 
 
-def always(messages: Sequence[Message], pairing: Pairing) -> set[Place]:
-    """Give what stays wherever it stands: the last request, standing rules, the open todo list."""
-    return last_request(messages) | rules(messages, pairing) | todo(messages, pairing)
+def always(view: View) -> set[Place]:
+    """Return what stays anywhere: the last request, standing rules, the open todo list."""
+    return last_request(view.messages) | rules(view) | todo(view)

@@ -6,15 +6,14 @@ the providers. A tool that is not here changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
-from compactctl.model import Block, Message, arguments
+from compactctl.model import Block, arguments
 from compactctl.view import paths, shell
-from compactctl.view.pairs import Place, block_at, pair
-from compactctl.view.read_tools import EDITORS, path_of
-from compactctl.view.reads import reads_of
+from compactctl.view.index import View
+from compactctl.view.reads import EDITORS, path_of, reads_of
 
 PROTECTED = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "SKILL.md")
 """Files of standing rules: what was read from them must not be forgotten."""
@@ -34,7 +33,7 @@ def keys_modified_by(call: Block) -> list[str]:
 
 def _changes(call: Block) -> list[tuple[str, str]]:
     """Give (path, key) of the files that a call writes or edits."""
-    lowered = call.name.lower()
+    lowered = call.tool.lower()
     if lowered in _EDITS or lowered in EDITORS:
         given = arguments(call)
         path = path_of(given)
@@ -67,25 +66,6 @@ def open_items(call: Block) -> list[str]:
     ]
 
 
-def results(messages: Sequence[Message]) -> list[Place]:
-    """Give the places of all results, in order."""
-    return [
-        Place(position, at)
-        for position, message in enumerate(messages)
-        for at, block in enumerate(message.blocks)
-        if block.kind == "result"
-    ]
-
-
-def answered(messages: Sequence[Message]) -> dict[Place, str]:
-    """Give for each result the name of the tool that it is from; ids may repeat."""
-    return {
-        interaction.result: block_at(messages, interaction.call).name
-        for interaction in pair(messages).interactions
-        if interaction.result is not None
-    }
-
-
 class Files(msgspec.Struct, frozen=True):
     """Paths in the order in which they were first read and first modified."""
 
@@ -93,20 +73,16 @@ class Files(msgspec.Struct, frozen=True):
     modified: list[str]
 
 
-def files(messages: Sequence[Message]) -> Files:
-    """Take the files read and modified from the calls that succeeded; no model is asked."""
+def files(view: View) -> Files:
+    """Return the files that calls of a view read and modified; failed calls did neither."""
     read: dict[str, str] = {}
     modified: dict[str, str] = {}
-    for interaction in pair(messages).interactions:
-        if interaction.result is None:
+    for found in view.answered:
+        if found.result.failed:
             continue
-        call = block_at(messages, interaction.call)
-        result = block_at(messages, interaction.result)
-        if result.failed:
-            continue
-        for shown in reads_of(call, result):
+        for shown in reads_of(found.call, found.result):
             read.setdefault(shown.key, shown.path)
-        for path, key in _changes(call):
+        for path, key in _changes(found.call):
             modified.setdefault(key, path)
     return Files(list(read.values()), list(modified.values()))
 

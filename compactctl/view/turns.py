@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.view.pairs import is_prompt, open_loop, pair
+from compactctl.view.pairs import is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +38,11 @@ class Turn(msgspec.Struct, frozen=True):
         return self.assistant if self.prompt is None else self.prompt
 
 
-def turns(messages: Sequence[Message], pairing: Pairing | None = None) -> list[Turn]:
-    """Give the turns in order; a user message at the end that no assistant answers opens none."""
-    reach = last_results(messages, pairing)
-    loop = open_loop(messages)
+def turns(messages: Sequence[Message], reach: Sequence[int], loop: int) -> list[Turn]:
+    """Return the turns in order; a user message at the end that no assistant answers opens none.
+
+    ``reach`` is as :func:`last_results` returns it, ``loop`` is where the open loop begins.
+    """
     found: list[Turn] = []
     for position, message in enumerate(messages):
         if message.role != "assistant" or reach[position] >= position or position > loop:
@@ -52,10 +53,10 @@ def turns(messages: Sequence[Message], pairing: Pairing | None = None) -> list[T
     return found
 
 
-def last_results(messages: Sequence[Message], pairing: Pairing | None = None) -> list[int]:
-    """Give for each message the last that holds a result of a call in front of it, -1 for none."""
+def last_results(messages: Sequence[Message], pairing: Pairing) -> list[int]:
+    """Return for each message the last that answers a call in front of it, -1 for none."""
     reach = [-1] * (len(messages) + 1)
-    for interaction in (pairing or pair(messages)).interactions:
+    for interaction in pairing.interactions:
         if interaction.result is not None:
             behind = interaction.call.message + 1
             reach[behind] = max(reach[behind], interaction.result.message)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compactctl import layers, pipeline
 from compactctl.errors import CompactctlError
-from compactctl.files import output as files
+from compactctl.files.reading import read_lines
 from compactctl.rules import findings
 from compactctl.tokens import load_counter
 from compactctl.transcript import loading
@@ -24,12 +24,12 @@ CHAINS = {**{name: (name,) for name in layers.ORDER}, "chain": tuple(layers.ORDE
 def measure(path, counter, before, after, told):
     """Add one file to the sums; a chain's output has to be valid and final."""
     try:
-        found = loading.load(files.read_lines(str(path)), path.name)
+        found = loading.load(read_lines(str(path)), path.name)
         pipeline.refuse_broken(found)
     except CompactctlError:
         told["refused"] += 1
         return
-    name = found.format.__name__.rpartition(".")[2].replace("_", "-")
+    name = found.format.name
     told[name] += 1
     for chain, names in CHAINS.items():
         result = pipeline.run(found, names, {}, counter)
@@ -37,10 +37,10 @@ def measure(path, counter, before, after, told):
         after[name, chain] += result.steps[-1].tokens_after
         again = loading.parse(result.written().lines(), path.name, found.format)
         errors = {
-            f.rule for f in findings.find(again, again.format.PROFILE) if f.severity == "error"
+            f.rule for f in findings.find(again, again.format.profile) if f.severity == "error"
         }
         known = {
-            f.rule for f in findings.find(found, found.format.PROFILE) if f.severity == "error"
+            f.rule for f in findings.find(found, found.format.profile) if f.severity == "error"
         }
         assert errors <= known, (path.name, chain, errors - known)
         twice = pipeline.run(again, names[-1:], {}, counter)

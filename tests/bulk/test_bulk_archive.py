@@ -18,7 +18,7 @@ from bulk_helpers import (
     write,
 )
 
-from compactctl.bulk import archive
+from compactctl.bulk.archive import Archive, NotRestoredError
 
 BIG = session()
 
@@ -119,16 +119,16 @@ def test_what_is_not_there_or_does_not_match_is_refused(compacted, harm, said):
 
 
 def test_two_originals_of_the_same_bytes_are_told_apart_by_the_manifest_or_not_at_all(tmp_path):
-    kept = str(tmp_path / "kept")
+    kept = Archive(str(tmp_path / "kept"))
     for raw in (b"one", b"two"):
-        archive.keep(kept, raw, [sha256(b"small")])
-    with pytest.raises(archive.NotRestoredError, match="2 originals were compacted"):
-        archive.original(kept, "x", b"small")
+        kept.put(raw, [sha256(b"small")])
+    with pytest.raises(NotRestoredError, match="2 originals were compacted"):
+        kept.original("x", b"small")
     line = {"source": "x", "output": "out/a/x.jsonl", "status": "done"}
     line |= {"input_sha256": sha256(b"two"), "output_sha256": sha256(b"small")}
     out = write(tmp_path / "moved", {"manifest.jsonl": json.dumps(line).encode() + b"\n"})
     write(out, {"a/x.jsonl": b"small"})
-    assert archive.original(kept, str(out / "a/x.jsonl"), b"small") == b"two"
+    assert kept.original(str(out / "a/x.jsonl"), b"small") == b"two"
 
 
 def test_one_file_alone_has_its_original_kept_too(tmp_path):

@@ -9,7 +9,6 @@ from bulk_helpers import bulk, session, sha256, tree, write
 from test_bulk_faults import RECIPE
 
 from compactctl.bulk import storage, task
-from compactctl.bulk.job import Job
 from compactctl.errors import InputError
 
 BIG = session()
@@ -83,7 +82,7 @@ def test_in_place_a_result_without_room_takes_its_backup_with_it(tmp_path, monke
         raise InputError("cannot be written: No space left on device")
 
     monkeypatch.setattr(storage, "write_file", put)
-    line = task.run(RECIPE, Job("x", str(path), None, "x", None, 0, in_place=True)).line
+    line = task.run(RECIPE, task.Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert (line.status, line.error) == ("failed", "cannot be written: No space left on device")
     assert tree(tmp_path) == {"x.jsonl": sha256(BIG)}
 

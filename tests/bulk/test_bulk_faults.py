@@ -1,5 +1,6 @@
 """What other processes do to the files meanwhile: they vanish, grow, shrink, become links."""
 
+import contextlib
 import os
 import threading
 import time
@@ -21,7 +22,6 @@ from bulk_helpers import (
 
 from compactctl import pipeline
 from compactctl.bulk import discover, plan, settings, storage, task
-from compactctl.bulk.job import Job
 
 BIG = session()
 
@@ -47,14 +47,15 @@ def test_a_file_that_vanishes_while_its_folder_is_listed_is_found_all_the_same(
     tmp_path, monkeypatch
 ):
     source = write(tmp_path / "in", {"a.jsonl": BIG, "b.jsonl": BIG})
-    listed = discover._entries
+    scan = os.scandir
 
-    def entries(folder):
-        found = listed(folder)
+    def scan_then_unlink(folder):
+        with scan(folder) as entries:
+            found = list(entries)
         (source / "a.jsonl").unlink(missing_ok=True)
-        return found
+        return contextlib.nullcontext(found)
 
-    monkeypatch.setattr(discover, "_entries", entries)
+    monkeypatch.setattr(os, "scandir", scan_then_unlink)
     found = list(discover.find(str(source), lambda _: False))
     assert [(each.relative, each.size) for each in found] == [("a.jsonl", 0), ("b.jsonl", len(BIG))]
 
@@ -76,7 +77,7 @@ def test_an_input_that_vanishes_fails_alone(tmp_path):
 
 
 def job(source, target):
-    return Job(str(source), str(source), None, str(target), str(target), 0)
+    return task.Job(str(source), str(source), None, str(target), str(target), 0)
 
 
 def change_on_load(monkeypatch, change, times):
@@ -125,7 +126,7 @@ def test_a_file_that_never_rests_is_skipped_and_tried_again_later(tmp_path, monk
 def test_in_place_nothing_is_written_over_what_was_appended(tmp_path, monkeypatch):
     path = write(tmp_path, {"x.jsonl": BIG}) / "x.jsonl"
     grow_on_load(monkeypatch, path, 9)
-    line = task.run(RECIPE, Job("x", str(path), None, "x", None, 0, in_place=True)).line
+    line = task.run(RECIPE, task.Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert line.status == "skipped"
     assert path.read_bytes().startswith(BIG)
 
@@ -195,19 +196,19 @@ def test_a_link_put_in_the_place_of_a_folder_is_not_followed(tmp_path):
     (tmp_path / "in/a").rmdir()
     (tmp_path / "in/a").symlink_to(tmp_path / "secret")
     with pytest.raises(storage.LinkError):
-        storage.read(str(tmp_path / "in/a/x.jsonl"), str(tmp_path / "in"))
+        storage.LocalStorage().read(str(tmp_path / "in/a/x.jsonl"), str(tmp_path / "in"))
 
 
 def test_a_folder_that_cannot_be_listed_fails_alone(tmp_path, monkeypatch):
     source = write(tmp_path / "in", {"x.jsonl": BIG, "shut/y.jsonl": BIG})
-    listed = discover._entries
+    scan = os.scandir
 
-    def entries(folder):
+    def scan_but_one(folder):
         if folder.endswith("shut"):
             raise PermissionError(13, "Permission denied")
-        return listed(folder)
+        return scan(folder)
 
-    monkeypatch.setattr(discover, "_entries", entries)
+    monkeypatch.setattr(os, "scandir", scan_but_one)
     jobs = plan.plan([str(source)], str(tmp_path / "out"))
     outcomes = {job.source: task.run(RECIPE, job).line for job in jobs}
     assert outcomes[f"{source}/x.jsonl"].status == "done"

@@ -23,7 +23,7 @@ from bulk_helpers import (
 )
 
 from compactctl.bulk import limits
-from compactctl.files import pack
+from compactctl.files import compression
 
 BIG = session()
 GOOD = {f"good{at}.jsonl": BIG for at in range(6)}
@@ -82,7 +82,7 @@ def test_a_bound_that_no_worker_can_begin_with_is_a_usage_error(tmp_path, bound)
 
 @pytest.mark.parametrize("kind", ["gzip", "Zstandard"])
 def test_a_packed_file_needs_no_room_for_more_than_it_holds(tmp_path, kind):
-    source = write(tmp_path / "in", {"packed.jsonl": pack.pack(BIG, kind)})
+    source = write(tmp_path / "in", {"packed.jsonl": compression.pack(BIG, kind)})
     done = bulk(source, "-o", tmp_path / "out", "--max-memory", 500)
     assert done.returncode == 0, done.stderr
 

@@ -23,7 +23,8 @@ from bulk_helpers import (
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cluster or s3 is not installed")
 
-from compactctl.bulk import discover, remote, storage  # noqa: E402 (needs fsspec)
+from compactctl.bulk import discover  # noqa: E402 (needs fsspec)
+from compactctl.bulk.storage import RemoteStorage, storage_of  # noqa: E402 (the same)
 from compactctl.errors import InputError, UsageError  # noqa: E402 (the same)
 
 BIG = session()
@@ -145,6 +146,7 @@ def test_a_server_that_is_gone_is_said_in_one_line(tmp_path, s3, monkeypatch):
 
 def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
     system, url = bucket
+    storage = storage_of(url)
     assert storage.sha256(f"{url}/x") is None
     storage.put(f"{url}/x", b"whole")
     assert storage.read(f"{url}/x").raw == b"whole"
@@ -162,6 +164,7 @@ def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
 def test_an_object_that_changes_is_seen(bucket):
     system, url = bucket
     system.pipe_file(f"{url}/x", b"one")
+    storage = storage_of(url)
     source = storage.read(f"{url}/x")
     assert storage.is_as_read(f"{url}/x", source)
     system.pipe_file(f"{url}/x", b"two")
@@ -169,7 +172,7 @@ def test_an_object_that_changes_is_seen(bucket):
 
 
 def test_storage_without_whole_puts_gets_a_transaction(tmp_path, monkeypatch):
-    monkeypatch.setattr(remote, "_WHOLE_PUTS", set())
+    storage = RemoteStorage()
     url = f"file://{tmp_path}/deep/x"
     storage.put(url, b"whole")
     assert (tmp_path / "deep/x").read_bytes() == b"whole"
@@ -194,4 +197,4 @@ def test_folders_in_memory_are_listed_as_on_a_disk():
 
 def test_a_kind_of_url_that_nobody_knows():
     with pytest.raises(UsageError, match="no storage that fsspec knows"):
-        remote.open_system("nonsense://x")
+        storage_of("nonsense://x").read("nonsense://x")

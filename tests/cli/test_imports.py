@@ -62,6 +62,12 @@ def test_no_command_imports_what_it_does_not_need(command):
     }
 
 
+def test_a_folder_is_validated_without_what_bulk_runs_need(tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(LONG)
+    found = imported("validate", tmp_path)
+    assert not [name for name in found if name.startswith("compactctl.bulk")]
+
+
 def test_a_command_imports_no_layer_but_its_own():
     every = {f"compactctl.layers.{name}" for name in ORDER}
     assert every & imported("truncate", *CHARS, stdin=LONG) == {"compactctl.layers.truncate"}

@@ -21,8 +21,7 @@ from shell import (
 )
 
 from compactctl.errors import InputError
-from compactctl.files import atomic
-from compactctl.files import output as files
+from compactctl.files import atomic, output
 
 EXPECTED = run(*CUT, stdin=LONG).stdout
 
@@ -109,8 +108,8 @@ def test_what_is_appended_after_the_backup_is_not_lost(source, monkeypatch):
             file.write(b'{"role":"user","content":"wait"}\n')
         return backup
 
-    monkeypatch.setattr(files, "back_up", and_then_append)
+    monkeypatch.setattr(output, "back_up", and_then_append)
     with pytest.raises(InputError, match="changed since it was read; nothing was written"):
-        files.write([b"small\n"], None, str(source), in_place=True)
+        output.write_output([b"small\n"], None, str(source), in_place=True)
     assert source.read_bytes() == LONG + b'{"role":"user","content":"wait"}\n'
     assert names(source.parent) == ["s.jsonl"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from shell import BROKEN, CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, mode, names, refused, run, said
 
-from compactctl.files import output as files
+from compactctl.files.atomic import write_file
 
 ROOT_USER = os.geteuid() == 0
 EXPECTED = run(*CUT, stdin=LONG).stdout
@@ -151,7 +151,7 @@ def test_no_temporary_file_outlives_an_interrupt(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        files.write_file(chunks(), tmp_path / "out.jsonl")
+        write_file(chunks(), tmp_path / "out.jsonl")
     assert names(tmp_path) == []
 
 

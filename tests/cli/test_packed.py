@@ -3,13 +3,14 @@
 import gzip
 import importlib.util
 import io
+import os
 from pathlib import Path
 
 import pytest
 from shell import CUT, LONG, refused, run
 
 from compactctl.errors import InputError
-from compactctl.files import reading
+from compactctl.files import compression, reading
 
 GZIP = gzip.compress(LONG, mtime=0)
 # The magic of a frame is enough to ask for the extra.
@@ -63,7 +64,7 @@ def _standard():
 
 @pytest.fixture
 def small_limit(monkeypatch):
-    monkeypatch.setattr(reading, "LARGEST", 1 << 22)
+    monkeypatch.setattr(compression, "LARGEST", 1 << 22)
 
 
 @pytest.mark.usefixtures("small_limit")
@@ -76,6 +77,8 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     path.write_bytes(bomb.getvalue())
     with pytest.raises(InputError, match="holds more than"):
         reading.read_lines(str(path))
+    with pytest.raises(InputError, match="holds more than"):
+        compression.lines_of(bomb.getvalue())
 
 
 @pytest.mark.usefixtures("small_limit")
@@ -91,15 +94,15 @@ def test_a_stream_without_end_is_refused(monkeypatch):
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "s.jsonl"
     path.write_bytes(LONG)
-    read = reading._lines
+    look = os.fstat
 
-    def slowly(file):
-        found = read(file)
+    def look_then_append(handle):
+        found = look(handle)
         with path.open("ab") as other:
             other.write(b"{}\n")
         return found
 
-    monkeypatch.setattr(reading, "_lines", slowly)
+    monkeypatch.setattr(os, "fstat", look_then_append)
     with pytest.raises(InputError, match=r"s\.jsonl: changed while it was read"):
         reading.read_lines(str(path))
 

@@ -1,9 +1,11 @@
-"""A text is a pointer by the grammar of CONTRACT §6 and §11, or it is refused by a code."""
+"""A text is a pointer by one grammar, the same for all that read or write it, or is refused."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from compactctl import placeholders
+from compactctl.durable.artifacts import session_name
 from compactctl.durable.pointers import (
     ArtifactPointer,
     PointerError,
@@ -109,10 +111,44 @@ def test_any_text_is_a_pointer_or_a_pointer_error(text):
         pointer = parse_source_pointer(text)
     except PointerError:
         return
-    if isinstance(pointer, TranscriptPointer):
-        assert text == f"transcript:{pointer.session}:{pointer.sequence}"
-    else:
-        assert (
-            text.lower()
-            == f"artifact:{pointer.session}:{pointer.filename}:{pointer.digest}".lower()
-        )
+    assert str(pointer).lower() == text.lower()
+    assert parse_source_pointer(str(pointer)) == pointer
+
+
+def is_pointer(text):
+    try:
+        return bool(parse_source_pointer(text))
+    except PointerError:
+        return False
+
+
+NAMES = ["s", "a..", "A.b_c-9", ".", "..", ".hidden", "-x", "é", "a/b", "", "x" * 200, "x" * 201]
+DIGESTS = [
+    DIGEST,
+    DIGEST.upper(),
+    "ab" * 32,
+    DIGEST[:11],
+    f"{DIGEST}0",
+    "a" * 63,
+    f"{DIGEST[:11]}g",
+]
+
+
+@pytest.mark.parametrize("session", NAMES)
+def test_a_placeholder_holds_just_what_can_be_resolved(session):
+    for filename in NAMES:
+        for digest in DIGESTS:
+            pointer = f"artifact:{session}:{filename}:{digest}"
+            cut = placeholders.Cut("head", "tail", 50, pointer)
+            pruned = placeholders.Pruned(3, ["a"], [], pointers=(pointer,))
+            read = [
+                placeholders.read_cleared(placeholders.cleared(9, pointer)),
+                placeholders.read_cut(placeholders.cut(cut, 9)) == cut,
+                placeholders.read_pruned(placeholders.pruned(pruned)) == pruned,
+            ]
+            assert read == [is_pointer(pointer)] * 3, pointer
+
+
+@pytest.mark.parametrize("session", NAMES)
+def test_a_session_keeps_its_name_where_a_pointer_can_hold_it(session):
+    assert (session_name(session) == session) == is_pointer(f"transcript:{session}:1")

@@ -3,7 +3,8 @@
 import pytest
 
 from compactctl.durable.pointers import ArtifactPointer, TranscriptPointer
-from compactctl.durable.resolver import SourcePointerResolver, load_policy
+from compactctl.durable.policy import load_policy
+from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import UsageError
 
 

@@ -1,4 +1,4 @@
-"""Durable records are immutable, and what CONTRACT §6 refuses can never be made."""
+"""Durable records are immutable, and none with a field that is refused can ever be made."""
 
 import math
 

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
-from compactctl import formats, pipeline
-from compactctl.files import output as files
-from compactctl.formats import claude_code
+from compactctl import pipeline
+from compactctl.files.reading import read_lines
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.claude_code.session import CLEARED
+from compactctl.formats.claude_code.session import FORMAT as CLAUDE_CODE
 from compactctl.model import Block, Message, result_text
 from compactctl.transcript import loading as transcript
-from compactctl.transcript.rewrite import rewrite
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "claude-code"
 PNG = (
@@ -191,7 +193,8 @@ def test_what_the_harness_said_is_told_from_what_a_person_said():
     made.user("a caveat", isMeta=True)
     made.user("go")
     (view,) = made.read().messages
-    assert [(b.name, b.meta) for b in view.blocks] == [("summary", True), ("", True), ("", False)]
+    assert [b.is_summary for b in view.blocks] == [True, False, False]
+    assert [b.meta for b in view.blocks] == [True, True, False]
 
 
 def test_calls_know_the_folder_that_their_paths_start_from():
@@ -225,7 +228,7 @@ def test_results_that_a_microcompaction_cleared_are_read_as_cleared():
     ids = {"compactedToolIds": ["a", 5]}
     made.add("system", subtype="microcompact_boundary", microcompactMetadata=ids)
     made.assistant("done")
-    assert made.told() == [["go"], ["a"], [claude_code.CLEARED], ["b"], ["long"], ["done"]]
+    assert made.told() == [["go"], ["a"], [CLEARED], ["b"], ["long"], ["done"]]
 
 
 def kept(form="both", anchor="S", uuids=("u3", "u4", "u5")):
@@ -522,35 +525,36 @@ BLOCKS = [
     Block("result", call_id="a"),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], [text("a"), text("b", meta=True)]])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made):
-    record = claude_code.create("user", made, {}, "u", None)
-    (view,) = load(raw([record]), "claude-code").messages
+    records = CLAUDE_CODE.create("user", made, {}, Link("u", None))
+    (view,) = load(raw(records), "claude-code").messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), call("a", "Read", file_path="x"), call("b")]
-    (view,) = load(raw([claude_code.create("assistant", made, {}, "u", None)])).messages
+    (view,) = load(raw(CLAUDE_CODE.create("assistant", made, {}, Link("u", None)))).messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def test_what_the_harness_would_say_is_marked():
-    assert claude_code.create("user", [text("x", meta=True)], {}, "u", None)["isMeta"] is True
+    (line,) = CLAUDE_CODE.create("user", [text("x", meta=True)], {}, Link("u", None))
+    assert line["isMeta"] is True
 
 
 def plain(block):
     said = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, said, block.call_id, block.name, pieces, block.failed, block.path
+    return block.kind, said, block.call_id, block.tool, block.type, pieces, block.failed, block.path
 
 
 def test_ids_are_uuids_made_from_content():
-    one, two = (claude_code.identity(digit * 64) for digit in "ab")
+    one, two = (CLAUDE_CODE.new_id(digit * 64) for digit in "ab")
     assert one == "aaaaaaaa-aaaa-8aaa-8aaa-aaaaaaaaaaaa"
     assert two != one
 
@@ -561,7 +565,7 @@ def test_ids_are_uuids_made_from_content():
 def reference(records):
     """The lines in force: ancestors of the last, lines of their messages, results of their calls.
 
-    The steps are those of formats.md §1.3, written without the code under test.
+    Written without the code under test.
     """
     by_uuid = {r["uuid"]: at for at, r in records if isinstance(r.get("uuid"), str)}
     whole = dict(records)
@@ -605,7 +609,7 @@ def sessions():
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.stem[-40:])
 def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
-    session = transcript.load(files.read_lines(str(path)), path.name)
+    session = transcript.load(read_lines(str(path)), path.name)
     records = []
     for at, entry in enumerate(session.entries):
         try:
@@ -628,8 +632,8 @@ def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
 
 
 def test_a_session_is_recognised_by_content():
-    assert formats.detect(kept().lines()) is claude_code
-    assert claude_code.session_of(kept().records[0]) == "s"
+    assert detect.format_of(kept().lines()) is CLAUDE_CODE
+    assert CLAUDE_CODE.session(kept().records[0]) == "s"
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in TIGHT), tuple(TIGHT)], ids="-".join)

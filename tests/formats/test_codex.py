@@ -6,14 +6,15 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, load, result, texts
+from builders import COUNTER, load, result, rewrite, texts, write
 
-from compactctl import formats, pipeline
+from compactctl import pipeline
 from compactctl.errors import CompactctlError
-from compactctl.formats import codex
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.codex.rollout import FORMAT as CODEX
 from compactctl.model import MADE, Block, Message, arguments, replace_blocks
 from compactctl.rules import findings
-from compactctl.transcript.rewrite import rewrite, write
 
 SUMMARY = "Another language model started to solve this problem and produced a summary of …\nso far"
 
@@ -113,14 +114,14 @@ def test_what_is_not_touched_keeps_its_bytes_and_a_part_written_back_is_the_part
     for message in transcript.messages:
         for block in message.blocks:
             record = json.loads(transcript.entries[block.entry].raw)
-            parts = codex.parts_of(record)
-            assert codex.edit(parts[block.at], block) == parts[block.at]
-            assert codex.with_parts(record, parts) == record
+            parts = CODEX.parts(record)
+            assert CODEX.edit(parts[block.at], block) == parts[block.at]
+            assert CODEX.replace_parts(record, parts) == record
 
 
 @pytest.mark.parametrize("records", [SESSION, OLD, OLD[:1], OLD[2:], (compacted(),)])
 def test_content_tells_the_format(records):
-    assert formats.detect(raw(*records)) is codex
+    assert detect.format_of(raw(*records)) is CODEX
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_content_tells_the_format(records):
     ],
 )
 def test_a_line_of_another_format_is_not_taken_for_a_bare_item(record):
-    assert not codex.recognise(record)
+    assert not CODEX.recognises(record)
 
 
 def test_items_of_one_answer_are_one_message_and_so_are_their_outputs():
@@ -162,7 +163,7 @@ def test_what_the_harness_wrote_is_no_request():
         .messages[0]
         .blocks
     )
-    assert [(b.meta, b.name) for b in blocks] == [(True, ""), (False, ""), (True, "summary")]
+    assert [(b.meta, b.is_summary) for b in blocks] == [(True, False), (False, False), (True, True)]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_a_compacted_line_stands_for_all_before_it():
 def test_an_old_compaction_keeps_what_the_user_said():
     transcript = read(*SESSION[1:3], said("assistant", "x"), line("compacted", {"message": "sum"}))
     assert texts(transcript.messages)[-2:] == ["go", "sum"]
-    assert transcript.messages[-1].blocks[-1].name == "summary"
+    assert transcript.messages[-1].blocks[-1].is_summary
 
 
 HISTORY = (
@@ -271,7 +272,7 @@ def test_a_summary_that_only_the_provider_can_read_is_kept_by_every_layer():
     ]
     for names in (["prune"], ["summarize"], ["prune", "summarize"]):
         result = pipeline.run(read(compacted(*HISTORY), *records), names, {}, COUNTER)
-        assert any(b.name == "compaction" for m in result.messages for b in m.blocks)
+        assert any(b.type == "compaction" for m in result.messages for b in m.blocks)
 
 
 def test_what_a_compaction_keeps_may_be_anything():
@@ -354,7 +355,7 @@ def test_answers_before_and_behind_what_was_rolled_back_are_one_message():
 def test_what_would_not_read_back_as_it_was_meant_is_not_written(monkeypatch):
     before = read(compacted(*LONG, *WRONG), rolled_back(1), said("user", "then"))
     edited = msgspec.structs.replace(before.messages[0].blocks[0], text="1st")
-    monkeypatch.setattr(codex, "beside", lambda *_: [])
+    monkeypatch.setattr(CODEX, "unseen_parts", lambda *_: [])
     with pytest.raises(CompactctlError, match="nothing is written"):
         write(before, [Message("user", (edited,)), *before.messages[1:]])
 
@@ -380,8 +381,8 @@ def test_new_lines_take_the_form_of_their_neighbour_and_read_back(like):
         Block("text", "b"),
         Block("call", '{"a":1}', "c", "x"),
     ]
-    lines = [*codex.create("assistant", made, like, "", None)]
-    lines.append(codex.create("user", [result("c", "no", failed=True)], like, "", None))
+    lines = CODEX.create("assistant", made, like, Link("", None))
+    lines += CODEX.create("user", [result("c", "no", failed=True)], like, Link("", None))
     assert all(("payload" in record) == (like is not OLD[2]) for record in lines)
     read_back = read(*lines).messages
     assert [b.kind for b in read_back[0].blocks] == ["thinking", "text", "text", "call"]

@@ -6,18 +6,19 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, pipeline
+from compactctl import pipeline
 from compactctl.durable.resolver import SourcePointerResolver
-from compactctl.formats import events
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.events import FORMAT as EVENTS
 from compactctl.model import MADE, Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.rules.check import problems
 from compactctl.transcript.loading import session
-from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"
@@ -233,13 +234,13 @@ def test_members_of_any_type_are_survived(odd):
 
 def test_a_session_is_recognised_by_its_envelope():
     lines = raw(numbered(said("user", "hi"), said("assistant", "yes?"), said("user", "go")))
-    assert formats.detect(lines) is events
+    assert detect.format_of(lines) is EVENTS
     assert session(load(lines)) == "s-1"
 
 
 def test_lines_that_a_layer_made_are_recognised_too():
-    lines = raw([events.create("user", [text("hi")], {}, "", None)])
-    assert formats.detect(lines) is events
+    lines = raw(EVENTS.create("user", [text("hi")], {}, Link("", None)))
+    assert detect.format_of(lines) is EVENTS
 
 
 def test_a_gap_in_the_sequence_numbers_is_a_warning():
@@ -381,26 +382,26 @@ BLOCKS = [
     Block("result", call_id="a", failed=True),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], BLOCKS, BLOCKS[::-1]])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made):
-    new = events.create("user", made, {"session_id": "s"}, "", None)
-    (view,) = load(raw(new if isinstance(new, list) else [new]), "events").messages
+    new = EVENTS.create("user", made, {"session_id": "s"}, Link("", None))
+    (view,) = load(raw(new), "events").messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), text("well"), call("a", path="x"), call("b"), text("!")]
-    (view,) = load(raw(events.create("assistant", made, {}, "", None)), "events").messages
+    (view,) = load(raw(EVENTS.create("assistant", made, {}, Link("", None))), "events").messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def plain(block):
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, block.text, block.call_id, block.name, pieces, block.failed
+    return block.kind, block.text, block.call_id, block.tool, block.type, pieces, block.failed
 
 
 TEXTS = st.sampled_from(["", "x", "Exit code: 1\nOutput:", '{"error":true}', "[1]", "5", "é\u2028"])
@@ -423,7 +424,7 @@ def test_any_output_that_is_changed_is_read_back_as_it_was_written(output, words
     transcript = read(called("a"), answered("a", output))
     block = transcript.messages[1].blocks[0]
     pieces = [
-        msgspec.structs.replace(b, kind="text", text=words, name="") if b.kind == "text" else b
+        msgspec.structs.replace(b, kind="text", text=words, type="") if b.kind == "text" else b
         for b in block.content
     ]
     for content in (pieces, [Block("text", words)], pieces[:1], []):

@@ -6,12 +6,13 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
-from compactctl import formats, pipeline
-from compactctl.formats import anthropic_content, messages
+from compactctl import pipeline
+from compactctl.formats import anthropic_parts, detect
+from compactctl.formats.base import Link
+from compactctl.formats.messages import FORMAT as MESSAGES
 from compactctl.model import Block, Message
-from compactctl.transcript.rewrite import rewrite
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gMBJVKv4gAAAABJRU5E"
@@ -109,7 +110,7 @@ def test_arguments_are_the_text_that_stands_there(arguments):
 def test_parts_of_other_kinds_are_kept_by_their_type():
     hidden = {"type": "redacted_thinking", "data": "x"}
     (message,) = read(says(hidden, {"type": "hologram", "text": "x"}, words("so"))).messages
-    assert [(b.kind, b.text, b.name) for b in message.blocks] == [
+    assert [(b.kind, b.text, b.type) for b in message.blocks] == [
         ("thinking", "", ""),
         ("other", "x", "hologram"),
         ("text", "so", ""),
@@ -128,10 +129,11 @@ def test_members_of_any_type_are_survived(odd):
 
 
 def test_a_list_of_messages_is_recognised_and_an_envelope_is_none_of_its_lines():
-    assert formats.detect(raw([asks("hi"), says(words("yes?"))])) is messages
-    assert not messages.recognise(asks("hi", message={}))
-    assert not messages.recognise(asks("hi", schema_version=1))
-    assert not messages.recognise({"role": "assistant", "content": None, "tool_calls": []})
+    assert detect.format_of(raw([asks("hi"), says(words("yes?"))])) is MESSAGES
+    assert not MESSAGES.recognises(asks("hi", message={}))
+    event = asks("hi", type="message", schema_version=1)
+    assert detect.format_of(raw([event])) is not MESSAGES
+    assert not MESSAGES.recognises({"role": "assistant", "content": None, "tool_calls": []})
 
 
 # --- writing
@@ -205,31 +207,31 @@ BLOCKS = [
     Block("result", call_id="a"),
     Block("result", call_id="a", content=(text("see"), Block("image"))),
     Block("image"),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], BLOCKS, BLOCKS[::-1]])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made):
-    (view,) = read(messages.create("user", made, {}, "", None)).messages
+    (view,) = read(*MESSAGES.create("user", made, {}, Link("", None))).messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), call("a", "Read", path="x"), call("b")]
-    (view,) = read(messages.create("assistant", made, {}, "", None)).messages
+    (view,) = read(*MESSAGES.create("assistant", made, {}, Link("", None))).messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def plain(block):
     said = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, said, block.call_id, block.name, pieces, block.failed, block.path
+    return block.kind, said, block.call_id, block.tool, block.type, pieces, block.failed, block.path
 
 
 @pytest.mark.parametrize("content", ["x", "", [words("x")], [words("x"), IMAGE], []])
 def test_parts_put_back_are_the_content_that_they_are_of(content):
-    assert anthropic_content.content(anthropic_content.parts(content)) == content
+    assert anthropic_parts.content(anthropic_parts.parts(content)) == content
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in TIGHT), tuple(TIGHT)], ids="-".join)

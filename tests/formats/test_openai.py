@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import call, load, result, text, texts, thinking
+from builders import call, load, result, rewrite, text, texts, thinking
 
 from compactctl import formats
 from compactctl.errors import InputError
-from compactctl.formats import openai
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.openai import FORMAT as OPENAI
 from compactctl.model import Block, Message, arguments, replace_blocks
-from compactctl.transcript.rewrite import rewrite
 
 DOT = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQ"
@@ -95,9 +96,9 @@ def test_what_is_not_touched_keeps_its_bytes_and_a_part_written_back_is_the_part
     transcript = read(record)
     assert b"".join(rewrite(transcript, transcript.messages).chunks) == b"".join(raw(record))
     for message in transcript.messages:
-        parts = openai.parts_of(record)
-        assert [openai.edit(parts[b.at], b) for b in message.blocks] == parts
-        assert openai.with_parts(record, parts) == record
+        parts = OPENAI.parts(record)
+        assert [OPENAI.edit(parts[b.at], b) for b in message.blocks] == parts
+        assert OPENAI.replace_parts(record, parts) == record
 
 
 def test_messages_are_read_in_order_and_results_behind_them_are_one():
@@ -129,7 +130,7 @@ def test_each_result_has_the_id_of_its_call():
     blocks = [b for m in read(*CHAT).messages for b in m.blocks]
     asked = [b.call_id for b in blocks if b.kind == "call"]
     assert asked == [b.call_id for b in blocks if b.kind == "result"] == [*"abacfd"]
-    assert arguments(next(b for b in blocks if b.name == "sh")) == {"input": "ls"}
+    assert arguments(next(b for b in blocks if b.tool == "sh")) == {"input": "ls"}
 
 
 @pytest.mark.parametrize(
@@ -204,8 +205,8 @@ def test_a_text_beside_results_gets_a_line_of_its_own():
 def test_new_messages_read_back():
     made = [thinking("hm"), text("one"), text("two"), call("a", path="x")]
     lines = [
-        openai.create("assistant", made, {}, "", None),
-        *openai.create("user", [result("a", "1", path="/w/x"), text("go on")], {}, "", None),
+        *OPENAI.create("assistant", made, {}, Link("", None)),
+        *OPENAI.create("user", [result("a", "1", path="/w/x"), text("go on")], {}, Link("", None)),
     ]
     asked, told = read(*lines).messages
     assert [(b.kind, b.call_id) for b in asked.blocks] == [(b.kind, b.call_id) for b in made]
@@ -233,7 +234,7 @@ USER = says("user", "hi")
     ],
 )
 def test_what_only_one_api_has_tells_the_format(name, records):
-    assert formats.detect(raw(*records)) is formats.load(name)
+    assert detect.format_of(raw(*records)) is formats.load(name)
 
 
 @pytest.mark.parametrize(("few", "name"), [(20, "messages"), (19, "openai")])
@@ -242,13 +243,13 @@ def test_twenty_of_the_first_records_settle_the_format(few, name):
     others = [{"n": n} for n in range(30 - few)]
     later = [says("assistant", None, tool_calls=[]) for _ in range(40)]
     records = [*others, *[asked] * few, *others, *later]
-    assert formats.detect(raw(*records)) is formats.load(name)
+    assert detect.format_of(raw(*records)) is formats.load(name)
 
 
 @pytest.mark.parametrize("kind", ["compactctl.fact", "summary"])
 def test_any_number_of_records_that_prove_nothing_may_come_first(kind):
     records = [*[{"type": kind}] * 500, USER, says("assistant", "x")]
-    assert formats.detect(raw(*records)) is formats.load("messages")
+    assert detect.format_of(raw(*records)) is formats.load("messages")
 
 
 def pretty(value):
@@ -275,21 +276,21 @@ def pretty(value):
 )
 def test_a_document_is_refused_with_the_command_that_makes_lines_of_it(spell, document, advice):
     with pytest.raises(InputError, match=r"FILE|not supported") as refused:
-        formats.detect(spell(document))
+        detect.format_of(spell(document))
     assert str(refused.value).endswith(advice)
 
 
 def test_a_message_over_several_lines_is_refused_and_on_one_line_is_a_message():
-    assert formats.detect(raw(says("system", "s"))) is openai
+    assert detect.format_of(raw(says("system", "s"))) is OPENAI
     with pytest.raises(InputError, match=r"jq -c \. FILE$"):
-        formats.detect(pretty(says("system", "s")))
+        detect.format_of(pretty(says("system", "s")))
 
 
 def test_many_sessions_in_one_file_are_taken_one_by_one():
     with pytest.raises(InputError, match=r"sed -n 1p FILE \| jq -c '\.messages\[\]'$"):
-        formats.detect(raw({"messages": [USER]}, {"messages": [USER]}))
+        detect.format_of(raw({"messages": [USER]}, {"messages": [USER]}))
 
 
 @pytest.mark.parametrize("odd", [b"[1, 2]\n", b'{"torn": \n', b"[1,\n", b"\0\0\n"])
 def test_an_odd_first_line_makes_no_document_of_a_file(odd):
-    assert formats.detect([odd, *raw(USER)]) is formats.load("messages")
+    assert detect.format_of([odd, *raw(USER)]) is formats.load("messages")

@@ -7,16 +7,17 @@ import re
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, text, texts, thinking
+from builders import COUNTER, TIGHT, call, load, result, rewrite, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactctl import formats, pipeline
-from compactctl.formats import pi
+from compactctl import pipeline
+from compactctl.formats import detect
+from compactctl.formats.base import Link
+from compactctl.formats.pi import FORMAT as PI
 from compactctl.model import Block, Message, result_text
 from compactctl.rules import findings
 from compactctl.transcript.loading import session
-from compactctl.transcript.rewrite import rewrite
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "T", "cwd": "/w"}
 OLD_HEADER = {"type": "session", "id": "s-1", "timestamp": "T", "cwd": "/w"}
@@ -223,7 +224,7 @@ def test_results_of_one_answer_are_one_user_message():
     )
     view = read(records).messages
     assert [m.role for m in view] == ["user", "assistant", "user"]
-    assert [(b.call_id, b.name, b.failed) for b in view[2].blocks] == [
+    assert [(b.call_id, b.tool, b.failed) for b in view[2].blocks] == [
         ("a", "read", False),
         ("b", "read", False),
     ]
@@ -249,7 +250,7 @@ def test_a_result_that_failed_says_so():
 
 def test_calls_are_read_with_their_arguments_and_the_folder_of_the_session():
     block = read(tree(asks("go"), says(calls("a", path="x.py")))).messages[1].blocks[0]
-    assert (block.text, block.name, block.cwd) == ('{"path":"x.py"}', "read", "/w")
+    assert (block.text, block.tool, block.cwd) == ('{"path":"x.py"}', "read", "/w")
 
 
 @pytest.mark.parametrize(
@@ -298,10 +299,10 @@ def test_what_an_extension_says_is_user_text_that_no_person_wrote(entry):
 def test_a_branch_summary_and_a_compaction_are_summaries():
     branch = {"type": "branch_summary", "fromId": "9", "summary": "over there"}
     (view,) = read(tree(asks("one"), branch, compaction("1"))).messages
-    assert [(b.text, b.name) for b in view.blocks] == [
-        ("so far", "summary"),
-        ("one", ""),
-        ("over there", "summary"),
+    assert [(b.text, b.is_summary) for b in view.blocks] == [
+        ("so far", True),
+        ("one", False),
+        ("over there", True),
     ]
 
 
@@ -328,7 +329,7 @@ def test_thinking_images_and_parts_of_the_future_are_read():
     )
     seen, answer = read(records).messages
     assert (seen.blocks[1].image.media_type, seen.blocks[1].image.width) == ("image/png", 2)
-    assert [(b.kind, b.text, b.name) for b in answer.blocks] == [
+    assert [(b.kind, b.text, b.type) for b in answer.blocks] == [
         ("thinking", "hm", ""),
         ("thinking", "", ""),
         ("other", "x", "hologram"),
@@ -360,21 +361,21 @@ def test_members_of_any_type_are_survived(odd):
 
 @pytest.mark.parametrize("header", [HEADER, OLD_HEADER])
 def test_a_session_is_recognised(header):
-    assert formats.detect(raw([header, *tree(asks("one"), says("two"))[1:]])) is pi
+    assert detect.format_of(raw([header, *tree(asks("one"), says("two"))[1:]])) is PI
 
 
 def test_the_session_and_the_recorded_sizes_are_found():
     usage = {"input": 5, "output": 900, "cacheRead": 70, "cacheWrite": 8}
     records = tree(asks("one"), says("two", usage=usage))
     assert session(read(records)) == "s-1"
-    assert pi.usage_of(records[2]) == ("2", 83)
-    assert pi.usage_of(tree(says("x", usage={"input": 0}))[1]) is None
-    assert pi.usage_of(HEADER) is None
+    assert PI.usage(records[2]) == ("2", 83)
+    assert PI.usage(tree(says("x", usage={"input": 0}))[1]) is None
+    assert PI.usage(HEADER) is None
 
 
 def test_prompts_are_what_a_person_asked():
-    decode = msgspec.json.Decoder(pi.Record).decode
-    found = [pi.is_prompt(decode(r)) for r in raw(tree(asks("one"), says("two"), answers("a")))]
+    decode = msgspec.json.Decoder(PI.record).decode
+    found = [PI.is_prompt(decode(r)) for r in raw(tree(asks("one"), says("two"), answers("a")))]
     assert found == [False, True, False, False]
 
 
@@ -502,7 +503,7 @@ def test_the_first_form_gets_no_ids():
 
 def test_an_answer_takes_its_model_from_its_neighbour():
     near = says("two", api="a", provider="p", model="m", usage={"input": 1})
-    entry = pi.create("assistant", [text("x"), call("c")], tree(near)[1], "ab", None)
+    (entry,) = PI.create("assistant", [text("x"), call("c")], tree(near)[1], Link("ab", None))
     members = {"api": "a", "provider": "p", "model": "m", "stopReason": "toolUse"}
     assert members.items() <= entry["message"].items()
     assert entry["message"]["usage"]["totalTokens"] == 0
@@ -513,30 +514,31 @@ BLOCKS = [
     text("words", meta=True),
     result("a", "one"),
     result("a", "one", text("two"), failed=True),
-    Block("result", call_id="a", name="bash", content=(Block("image", image=None),)),
+    Block("result", call_id="a", tool="bash", content=(Block("image", image=None),)),
     Block("image", image=None),
-    Block("other", "x", name="hologram"),
+    Block("other", "x", type="hologram"),
 ]
 
 
 @pytest.mark.parametrize("made", [*[[b] for b in BLOCKS], BLOCKS[:4], BLOCKS[::-1]])
 @pytest.mark.parametrize("like", [HEADER, OLD_HEADER, {}, *tree(asks("one")), *old(asks("one"))])
 def test_user_blocks_of_any_kind_are_read_back_as_they_were_made(made, like):
-    new = pi.create("user", made, like, "ab", None)
-    view = read([HEADER, *(new if isinstance(new, list) else [new])]).messages
+    new = PI.create("user", made, like, Link("ab", None))
+    view = read([HEADER, *new]).messages
     assert [plain(b) for b in view[0].blocks] == [plain(b) for b in made]
 
 
 def test_what_the_model_says_is_read_back_as_it_was_made():
     made = [thinking("hm"), text("so"), call("a", "read", path="x"), call("b")]
-    (view,) = read([HEADER, pi.create("assistant", made, {}, "ab", None)]).messages
+    (view,) = read([HEADER, *PI.create("assistant", made, {}, Link("ab", None))]).messages
     assert [plain(b) for b in view.blocks] == [plain(b) for b in made]
 
 
 def plain(block):
     words = json.loads(block.text) if block.kind == "call" else block.text
     pieces = [plain(piece) for piece in block.content]
-    return block.kind, words, block.call_id, block.name, pieces, block.failed, block.meta
+    named = block.call_id, block.tool, block.type
+    return block.kind, words, named, pieces, block.failed, block.meta
 
 
 # --- compactions and what came and went around them

@@ -20,8 +20,9 @@ from damage import damaged, noise
 from hypothesis import HealthCheck, given, seed, settings
 from strategies import transcripts
 
+from compactctl import formats
 from compactctl.errors import CompactctlError
-from compactctl.files.output import read_lines
+from compactctl.files.reading import read_lines
 from compactctl.jsonl import exact
 from compactctl.repair.engine import mend
 from compactctl.rules import findings
@@ -30,7 +31,6 @@ from compactctl.transcript import loading
 HERE = Path(__file__).resolve().parents[2]
 SAMPLES = HERE / "sample_transcripts"
 CORPUS = HERE.parent / "shared" / "corpus"
-FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
 DRAWN = 60
 WHOLE = 200_000
 SLOW = 5.0
@@ -60,7 +60,7 @@ class Tally:
 def drawn(start: int) -> list[Source]:
     """Draw transcripts of every format."""
     found: list[Source] = []
-    for name in FORMATS:
+    for name in formats.names():
         _draw(name, start, found)
     return found
 
@@ -105,7 +105,7 @@ def case(number: int, start: int, pools: list[list[Source]]) -> tuple[Source, li
     random = Random(f"{start} {number}")
     kind = random.choice((0, 1, 1, 1, 2, 2))
     if kind == 0:
-        return Source("noise", random.choice((*FORMATS, None)), noise(random)), []
+        return Source("noise", random.choice((*formats.names(), None)), noise(random)), []
     source = pick(pools[kind - 1], random)
     lines, done = damaged(source.lines, random)
     return source._replace(lines=lines), done
@@ -115,14 +115,14 @@ def run(source: Source, tally: Tally) -> str | None:
     """Validate and repair; give what is wrong, None for nothing."""
     try:
         found = loading.load(source.lines, source.name, source.format)
-        for profile in {found.format.PROFILE, "core"}:
+        for profile in {found.format.profile, "core"}:
             findings.find(found, profile, sendable=True)
         done = mend(source.lines, source.name, source.format)
     except CompactctlError as error:
         tally.outcomes[f"unreadable ({type(error).__name__})"] += 1
         return None
     tally.mends.update(each.rule for each in done.mends)
-    name = found.format.__name__.rpartition(".")[2]
+    name = found.format.name
     if done.left:
         tally.outcomes["refused"] += 1
         tally.refused[name, done.left[0].rule] += 1
@@ -130,7 +130,7 @@ def run(source: Source, tally: Tally) -> str | None:
     lost = words(done.before) - told(done.after)
     if lost:
         return f"words of a user went: {sorted(lost)[:3]}"
-    again = mend(done.lines, source.name, name.replace("_", "-"))
+    again = mend(done.lines, source.name, name)
     if again.mends or b"".join(again.lines) != b"".join(done.lines):
         return f"a second repair mends {[str(m) for m in again.mends][:5]}"
     tally.outcomes["mended" if done.mends else "left alone"] += 1

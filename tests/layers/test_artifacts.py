@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, call, exchange, result, texts, user, view
+from builders import COUNTER, call, exchange, result, texts, truncate, user, view
 from builders import assistant as says
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,6 @@ from compactctl import placeholders
 from compactctl.durable.artifacts import ArtifactStore, session_name
 from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import InputError, UsageError
-from compactctl.layers.truncate import truncate
 from compactctl.model import result_text
 from compactctl.rules.check import problems
 

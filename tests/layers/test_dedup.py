@@ -7,6 +7,7 @@ from builders import (
     COUNTER,
     assistant,
     call,
+    dedup,
     exchange,
     ids,
     read,
@@ -16,12 +17,10 @@ from builders import (
     text,
     texts,
     thinking,
+    truncate,
     user,
     view,
 )
-
-from compactctl.layers.dedup import dedup
-from compactctl.layers.truncate import truncate
 
 END = [assistant("done")]
 NUMBERED = "\n".join(f"{number:>6}→line {number}" for number in range(1, 2001))

@@ -2,11 +2,10 @@
 
 import pytest
 from builders import assistant as says
-from builders import call, exchange, ids, reading, result, user, view
+from builders import call, dedup, exchange, ids, reading, result, user, view
 
 from compactctl import placeholders
 from compactctl.errors import UsageError
-from compactctl.layers.dedup import dedup
 from compactctl.model import result_text
 from compactctl.placeholders import Cut
 from compactctl.rules.check import problems

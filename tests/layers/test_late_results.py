@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, ids, result, user, view
+from builders import assistant, call, exchange, ids, prune, result, summarize, user, view
 
-from compactctl.layers.prune import prune
-from compactctl.layers.summarize import summarize
+from compactctl.view.index import View
 from compactctl.view.pairs import pair
-from compactctl.view.turns import last_results, turns
 
 LONG = "The reason was found at last, and it is a long one to tell. " * 40
 LATE = (
@@ -29,14 +27,14 @@ PROMPT = (*LATE[:7], user("Go on."), *exchange("d"), user(result("late"), "And n
 
 
 def positions(messages):
-    return [turn.assistant for turn in turns(messages)]
+    return [turn.assistant for turn in View(messages).turns]
 
 
 def test_no_turn_starts_between_a_call_and_its_late_result():
     messages = view(*LATE).messages
     assert positions(messages) == [1, 3, 12, 14]
-    assert last_results(messages)[3] == 2
-    assert last_results(messages)[4:12] == [11] * 8
+    assert View(messages).last_results[3] == 2
+    assert View(messages).last_results[4:12] == [11] * 8
 
 
 def test_where_results_follow_at_once_every_answer_starts_a_turn():

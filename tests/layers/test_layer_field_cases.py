@@ -11,28 +11,28 @@ from builders import (
     COUNTER,
     assistant,
     call,
+    dedup,
     exchange,
     ids,
     lines,
     load,
+    prune,
     read,
     reading,
     result,
     roles,
+    summarize,
     text,
     texts,
+    truncate,
     user,
     view,
 )
 from scribe import PNG
 
-from compactctl import pipeline, placeholders, summaries
+from compactctl import formats, pipeline, placeholders, summaries
 from compactctl.durable.artifacts import ArtifactStore, session_name
 from compactctl.errors import HardLimitError, InputError
-from compactctl.layers.dedup import dedup
-from compactctl.layers.prune import prune
-from compactctl.layers.summarize import summarize
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
 from compactctl.rules.check import problems
 from compactctl.stats import stats
@@ -359,7 +359,7 @@ def test_b58_a_replacement_history_is_the_active_context():
     assert texts(done.messages)[0] == "the real words"
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex", "pi", "messages", "openai", "events"])
+@pytest.mark.parametrize("name", formats.names())
 def test_b56_what_is_written_is_what_is_read_again(name):
     talks = [user("go"), *reading("a", WORDS), *reading("b", WORDS), *work(9), *talk(*"abc")]
     done = compacted(talks, name, soft=400)

@@ -9,6 +9,7 @@ from builders import (
     call,
     exchange,
     ids,
+    prune,
     read,
     reading,
     result,
@@ -22,7 +23,6 @@ from builders import (
 )
 
 from compactctl import placeholders
-from compactctl.layers.prune import prune
 from compactctl.model import Block, Image, Message
 from compactctl.rules.check import problems
 from compactctl.view.pairs import open_loop
@@ -75,7 +75,7 @@ def test_the_first_request_stays():
 
 def test_every_block_of_the_first_request_stays():
     image = Block("image", image=Image("image/png", 9, 20, 20))
-    odd = Block("other", name="document")
+    odd = Block("other", type="document")
     left = pruned(user("one", image, odd, "two"), assistant("x"), *talk(*"abc"), keep_turns=1)
     assert [b.kind for b in left[0].blocks][:4] == ["text", "image", "other", "text"]
 
@@ -86,7 +86,7 @@ def test_the_first_request_stays_where_only_a_reminder_comes_before_it():
 
 
 def test_a_summary_that_opens_the_view_is_the_first_request():
-    summary = Block("text", "what was before", name="summary", meta=True)
+    summary = Block("text", "what was before", is_summary=True, meta=True)
     left = pruned(user(summary), assistant("x"), *talk("first", *"abcd"), keep_turns=1)
     assert left[0].blocks[0].text == "what was before"
     assert "ask first" not in texts(left)

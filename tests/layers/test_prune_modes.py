@@ -3,14 +3,26 @@
 import msgspec
 import pytest
 from builders import assistant as says
-from builders import call, exchange, ids, read, reading, result, roles, text, texts, user, view
+from builders import (
+    call,
+    exchange,
+    ids,
+    prune,
+    read,
+    reading,
+    result,
+    roles,
+    text,
+    texts,
+    truncate,
+    user,
+    view,
+)
 
 from compactctl import placeholders
 from compactctl.durable.artifacts import ArtifactStore
 from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import UsageError
-from compactctl.layers.prune import prune
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
 from compactctl.rules.check import problems
 
@@ -214,7 +226,7 @@ def test_clear_leaves_short_results_alone(length, gone):
 
 
 def test_clear_leaves_what_holds_no_text_alone():
-    other = user(result("p", Block("other", LONG, name="document")))
+    other = user(result("p", Block("other", LONG, type="document")))
     change = run([user("Go."), says(call("p")), other, says("Done.")], mode="clear", keep_results=0)
     assert not change.actions
 
@@ -307,7 +319,7 @@ def test_clear_says_whole_only_of_what_is_stored_whole(tmp_path):
 
 
 def test_clear_leaves_what_is_neither_text_nor_image():
-    odd = Block("other", name="document")
+    odd = Block("other", type="document")
     asked = [user("Go."), *exchange("q", odd, LONG, odd, PICTURE, LONG), says("Done.")]
     content = run(asked, mode="clear", keep_results=0).messages[2].blocks[0].content
     assert [piece.kind for piece in content] == ["other", "text", "other"]

@@ -17,6 +17,7 @@ from builders import (
     reading,
     result,
     roles,
+    summarize,
     system,
     text,
     texts,
@@ -27,10 +28,11 @@ from builders import (
 
 from compactctl import pipeline, summaries
 from compactctl.errors import UsageError
-from compactctl.layers.summarize import SMALLEST, summarize
+from compactctl.layers.summarize import SMALLEST
 from compactctl.layers.template import digest
 from compactctl.model import Block, Image
 from compactctl.rules.check import problems
+from compactctl.view.index import View
 from compactctl.view.pairs import open_loop
 
 WORDS = "The parser has to go on working while the lexer is taken apart, piece by piece. " * 9
@@ -203,7 +205,7 @@ def test_the_summary_keeps_within_its_tokens(limit):
     asked = [m for n in range(200) for m in (user(f"必须 {n}: {WORDS}" * 3), assistant(WORDS))]
     reads = [m for n in range(200) for m in reading(f"r{n}", "x", path=f"/w/{n}/{'d' * 50}.py")]
     fails = [m for n in range(20) for m in exchange(f"f{n}", WORDS, failed=True)]
-    made = digest([*asked, *reads, *fails], None, lambda words: COUNTER.count(words) <= limit)
+    made = digest(View([*asked, *reads, *fails]), None, lambda words: COUNTER.count(words) <= limit)
     assert COUNTER.count(made) <= limit
     assert list(summaries.read(made)) == list(summaries.SECTIONS)
     assert "earlier not listed" in made
@@ -213,7 +215,9 @@ def test_the_summary_keeps_within_its_tokens(limit):
 def test_a_count_of_what_is_not_listed_that_is_none_is_an_item_like_any_other(many):
     item = f"({many} earlier not listed)"
     previous = summaries.write({"Goal": [item, *(f"{n}: {WORDS}" for n in range(90))]})
-    made = digest([user("go on"), assistant(WORDS)], previous, lambda words: len(words) < 3000)
+    made = digest(
+        View([user("go on"), assistant(WORDS)]), previous, lambda words: len(words) < 3000
+    )
     assert "earlier not listed" in made
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from builders import COUNTER, assistant, call, exchange, result, user, view
+from builders import COUNTER, assistant, call, exchange, result, truncate, user, view
 
 from compactctl import placeholders
 from compactctl.errors import UsageError
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image
 from compactctl.tokens import count_block, load_counter
 

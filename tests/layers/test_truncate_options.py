@@ -2,12 +2,11 @@
 
 import msgspec
 import pytest
-from builders import COUNTER, call, exchange, result, text, user, view
+from builders import COUNTER, call, exchange, result, text, truncate, user, view
 from builders import assistant as says
 
 from compactctl import placeholders
 from compactctl.errors import UsageError
-from compactctl.layers.truncate import truncate
 from compactctl.model import Block, Image, result_text
 from compactctl.rules.check import problems
 

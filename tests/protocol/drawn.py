@@ -16,7 +16,7 @@ def image(media_type="image/png", size=3000, width=640, height=480):
 
 
 def other(name, call_id=None):
-    return Block("other", name=name, call_id=call_id)
+    return Block("other", type=name, call_id=call_id)
 
 
 class Draft:

@@ -42,7 +42,7 @@ def found(records, name="messages", profile=None, **given):
     """What is found in records, or in lines: (rule, line, call)."""
     raw = lines(*records) if isinstance(records[0], dict) else records
     read = loading.load(raw, "f", name)
-    every = find(read, profile or read.format.PROFILE, **given)
+    every = find(read, profile or read.format.profile, **given)
     return [(each.rule, each.line, each.call_id) for each in every]
 
 

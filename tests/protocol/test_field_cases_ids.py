@@ -92,5 +92,5 @@ def test_b27_content_is_the_union_and_usage_the_last():
     made.user([answer("1")])
     read = transcript.load(lines(*made.records), "f")
     assert [block.kind for block in read.messages[1].blocks] == ["thinking", "text", "call"]
-    usages = [read.format.usage_of(record) for record in made.records]
+    usages = [read.format.usage(record) for record in made.records]
     assert {usage for usage in usages if usage} == {("m1", 10)}

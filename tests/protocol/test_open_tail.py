@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from compactctl.rules.check import problems
 from compactctl.rules.rule import PROFILES
+from compactctl.view.index import View
 from compactctl.view.pairs import open_loop
-from compactctl.view.turns import turns
 
 OPEN = assistant(call("open"))
 DONE = assistant("done")
@@ -59,7 +59,7 @@ def test_without_a_call_in_the_last_answer_there_is_no_loop():
 
 def test_no_turn_starts_inside_the_loop():
     messages = [user("go"), *exchange("a"), OPEN, system("be kind"), assistant("waiting")]
-    assert [turn.assistant for turn in turns(messages)] == [1, 3]
+    assert [turn.assistant for turn in View(messages).turns] == [1, 3]
 
 
 def test_where_every_answer_stands_alone_other_words_end_the_tail():
@@ -105,4 +105,4 @@ def test_every_call_of_the_open_tail_is_in_the_open_loop(profile, drawn):
     messages = view(drawn)
     loop = open_loop(messages)
     assert all(position >= loop for position in tail(messages, profile))
-    assert all(turn.assistant <= loop for turn in turns(messages))
+    assert all(turn.assistant <= loop for turn in View(messages).turns)

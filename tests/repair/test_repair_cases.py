@@ -5,32 +5,33 @@ from __future__ import annotations
 import json
 import time
 
-import builders
 import pytest
-from builders import assistant, call, exchange, ids, load, result, text, texts, thinking, user
+from builders import (
+    assistant,
+    call,
+    exchange,
+    ids,
+    lines,
+    load,
+    result,
+    text,
+    texts,
+    thinking,
+    user,
+)
 
-from compactctl import placeholders
-from compactctl.model import Message
+from compactctl import formats, placeholders
+from compactctl.model import Block
 from compactctl.placeholders import MISSING_START
 from compactctl.repair.chain import GAP
 from compactctl.repair.engine import mend
 from compactctl.repair.lines import UNREADABLE
 from compactctl.rules import findings
 
-FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
-every_format = pytest.mark.parametrize("name", FORMATS)
-
-
-def lines(*messages, format_name="messages"):
-    """Write a view, a block a line where a line of the format may be less than a message."""
-    apart = {"codex": {"user", "assistant"}, "events": {"user", "assistant"}}
-    roles = apart.get(format_name, {"user"} if format_name in {"openai", "pi"} else ())
-    said = [
-        each
-        for m in messages
-        for each in ([Message(m.role, (b,)) for b in m.blocks] if m.role in roles else [m])
-    ]
-    return builders.lines(*said, format_name=format_name)
+every_format = pytest.mark.parametrize("name", formats.names())
+every_linked_format = pytest.mark.parametrize(
+    "name", [name for name in formats.names() if formats.load(name).links]
+)
 
 
 def mended(written, name):
@@ -40,8 +41,8 @@ def mended(written, name):
     again = mend(done.lines, "test", name)
     assert (b"".join(again.lines), again.mends) == (b"".join(done.lines), [])
     profiles = {
-        done.after.format.PROFILE,
-        "core" if done.after.format.PROFILE == "anthropic" else "",
+        done.after.format.profile,
+        "core" if done.after.format.profile == "anthropic" else "",
     }
     for profile in profiles - {""}:
         assert not [f for f in findings.find(done.after, profile) if f.severity == "error"]
@@ -124,6 +125,14 @@ def test_b15_results_come_first(name):
     done = mended(lines(*said, format_name=name), name)
     assert shape(done)[-1] == ("u", "1", "reminder")
     assert done.after.messages[-1].blocks[0].content[0].text == "r"
+
+
+def test_a_result_that_moves_keeps_the_name_of_its_tool():
+    written = Block("result", call_id="1", tool="Bash", content=(text("r"),))
+    said = [user("a"), assistant(call("1")), user("in between"), user(written)]
+    done = mended(lines(*said, format_name="pi"), "pi")
+    assert shape(done) == [("u", "a"), ("a", "1"), ("u", "1", "in between")]
+    assert done.after.messages[-1].blocks[0].tool == "Bash"
 
 
 def test_b17_text_between_split_results_goes_behind_them():
@@ -267,7 +276,7 @@ def test_a_view_that_opens_with_an_answer_gets_an_opening():
     assert shape(done) == [("u", MISSING_START), ("a", "b"), ("u", "c")]
 
 
-@pytest.mark.parametrize("name", ["claude-code", "pi"])
+@every_linked_format
 def test_b53_a_parent_that_is_missing_is_bridged_with_a_marker(name):
     written = lines(
         user("a"), assistant("b"), user("c"), assistant("d"), user("e"), format_name=name
@@ -277,13 +286,12 @@ def test_b53_a_parent_that_is_missing_is_bridged_with_a_marker(name):
     assert rules(done) == ["FILE-12"]
 
 
-@pytest.mark.parametrize("name", ["claude-code", "pi"])
+@every_linked_format
 def test_parents_in_a_circle_are_led_out_of_it(name):
     written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name=name)
-    module = load(written, name).format
-    own, parent = module.LINK
+    links = load(written, name).format.links
     third, last = json.loads(written[2]), json.loads(written[3])
-    circle = json.dumps(third | {parent: last[own]}).encode() + b"\n"
+    circle = json.dumps(third | {links.parent: last[links.own]}).encode() + b"\n"
     done = mended([*written[:2], circle, written[3]], name)
     assert texts(done.after.messages) == ["a", "b", GAP, "c", "d"]
 
@@ -312,7 +320,7 @@ def test_a_valid_transcript_leaves_byte_for_byte(name):
     assert not done.mends
 
 
-@pytest.mark.parametrize("name", ["claude-code", "pi"])
+@every_linked_format
 def test_lines_out_of_order_are_sorted_by_their_parents(name):
     said = [user("a"), *exchange("1", "r"), assistant("b"), user("c"), *exchange("2", "s")]
     written = lines(*said, format_name=name)
@@ -323,10 +331,11 @@ def test_lines_out_of_order_are_sorted_by_their_parents(name):
     assert shape(done) == shape(mended(written, name))
 
 
-@pytest.mark.parametrize("name", ["claude-code", "pi"])
+@every_linked_format
 def test_a_valid_transcript_keeps_its_order(name):
     written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name=name)
-    swapped = [written[1], written[0], *written[2:]] if name == "pi" else [*written]
+    follows = formats.load(name).links.follows
+    swapped = [written[1], written[0], *written[2:]] if follows else [*written]
     assert not mended(swapped, name).mends
 
 
@@ -338,12 +347,12 @@ def test_a_break_is_bridged_at_its_own_entry_on_a_line_of_two():
     assert rules(done) == ["FILE-12"]
 
 
-@pytest.mark.parametrize("name", ["claude-code", "pi"])
+@every_linked_format
 def test_thousands_of_breaks_are_mended_in_no_time(name):
     many = 1500
     said = [m for n in range(many) for m in (user(f"u{n}"), assistant(f"a{n}"))]
     written = lines(*said, format_name=name)
-    parent = load(written[:1], name).format.LINK[1]
+    parent = formats.load(name).links.parent
     lost = [
         json.dumps(json.loads(line) | {parent: f"x{n}"}).encode() + b"\n"
         for n, line in enumerate(written)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import transcripts
 
+from compactctl import formats
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import exact
 from compactctl.repair.engine import mend
 
-FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
 SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
 
 KINDS = ("delete", "repeat", "swap", "end", "shuffle", "cut", "splice")
@@ -47,7 +47,7 @@ def damage(draw, lines):
     return list(io.BytesIO(b"".join(broken)))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats.names())
 @given(data=st.data())
 def test_a_broken_transcript_is_mended_once_and_for_all(name, data):
     broken = data.draw(damage(data.draw(transcripts(name)).lines))
@@ -81,7 +81,7 @@ def told(transcript):
     return found
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats.names())
 @given(data=st.data())
 def test_what_a_repair_gave_is_left_alone(name, data):
     done = mend(data.draw(transcripts(name)).lines, "test", name)

@@ -6,7 +6,7 @@ import pytest
 import tiktoken
 
 from compactctl.tokens import engines
-from compactctl.tokens.python_bpe import Plain
+from compactctl.tokens.python_bpe import PythonBpe
 
 VOCABULARIES = ["o200k_base", "cl100k_base"]
 
@@ -26,7 +26,7 @@ def fresh_plain(name):
     ranks, pattern = engines.load_encoded_ranks(name), engines.PATTERNS[name]
 
     def count(text):
-        return engines._in_chunks(Plain(pattern, ranks, lambda: loaded("tiktoken", name)))(text)
+        return engines._in_chunks(PythonBpe(pattern, ranks, lambda: loaded("tiktoken", name)))(text)
 
     return count
 

@@ -19,13 +19,12 @@ def _small_calls():
 def test_both_engines_count_many_texts_as_one_by_one(both_engines, many):
     expected = list(map(both_engines[0], many))
     for engine in both_engines:
-        count_many = getattr(engine, "many", lambda given, engine=engine: list(map(engine, given)))
-        assert count_many(many) == expected
+        assert engines.count_each(engine, many) == expected
 
 
 def test_long_texts_are_counted_in_pieces_among_the_others(toktok_engine):
     many = ["short", *list(PATHOLOGICAL.values())[:3], "", "a\ud800b"]
-    assert toktok_engine.many(many) == list(map(toktok_engine, many))
+    assert engines.count_each(toktok_engine, many) == list(map(toktok_engine, many))
 
 
 @given(many=st.lists(texts))

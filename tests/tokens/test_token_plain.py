@@ -30,7 +30,7 @@ def ranks(request):
 def alone(ranks):
     """An engine that has no other."""
     name, encoded = ranks
-    return python_bpe.Plain(engines.PATTERNS[name], encoded, leave)
+    return python_bpe.PythonBpe(engines.PATTERNS[name], encoded, leave)
 
 
 def is_safe(text):
@@ -76,7 +76,7 @@ def test_much_to_merge_is_left_to_tiktoken(alone):
 def test_once_there_is_another_engine_it_counts_everything(ranks):
     name, encoded = ranks
     loads = []
-    count = python_bpe.Plain(engines.PATTERNS[name], encoded, lambda: loads.append(1) or len)
+    count = python_bpe.PythonBpe(engines.PATTERNS[name], encoded, lambda: loads.append(1) or len)
     assert count("hello world") == 2
     assert count("qj" * 101) == 202
     assert count("hello world") == 11

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from compactctl.model import Block, Image, Message
 from compactctl.tokens import count_block, count_message, count_view, load_counter
-from compactctl.tokens.images import UNKNOWN_TOKENS, image_tokens
+from compactctl.tokens.cost import UNKNOWN_TOKENS, image_tokens
 
 PHOTO = Image("image/png", 2_500_000, 1920, 1080)
 TEXT, THINKING = Block("text", "some words"), Block("thinking", "some thoughts, hidden")
-CALL = Block("call", '{"path":"a.py"}', call_id="c1", name="Read")
+CALL = Block("call", '{"path":"a.py"}', call_id="c1", tool="Read")
 OTHER = Block("other", '{"type":"document"}')
 
 
@@ -40,8 +40,8 @@ def test_a_call_costs_its_name_and_its_arguments_and_not_its_id():
     ],
 )
 def test_the_spelling_of_arguments_does_not_matter(spelling):
-    plain = Block("call", '{"path":"é/a.py","n":[1,2]}', name="Read")
-    assert count(Block("call", spelling, name="Read")) == count(plain)
+    plain = Block("call", '{"path":"é/a.py","n":[1,2]}', tool="Read")
+    assert count(Block("call", spelling, tool="Read")) == count(plain)
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,15 @@
-"""Content blocks in Anthropic's form, which Claude Code shares: decode, edit, make.
-
-The names and the shapes are those of the Messages API (see its reference on tool use, vision and
-extended thinking).
-"""
+"""Content blocks of the Messages API, which Claude Code shares: read, edit, make."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from compactctl.formats.values import identifier, string
+from compactctl.formats.base import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 _EMPTY = msgspec.Raw(b"{}")
 
@@ -38,7 +35,7 @@ Content = str | list[ContentBlock] | None
 
 
 def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
-    """Read the blocks of a message's content, in order; ``at`` is the index in the list.
+    """Return the blocks of a message's content, in order; ``at`` is the index in the list.
 
     ``cwd`` is the folder that the paths of calls start from.
     """
@@ -81,7 +78,7 @@ def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
     call_id = identifier(block.id) or identifier(block.tool_use_id)
-    return Block("other", string(block.text), call_id, string(kind), entry=entry, at=at)
+    return Block("other", string(block.text), call_id, type=string(kind), entry=entry, at=at)
 
 
 def _caller(value: Any) -> str | None:
@@ -91,11 +88,11 @@ def _caller(value: Any) -> str | None:
 def _image(source: Any) -> Image:
     if not isinstance(source, dict):
         return Image("", 0)
-    return image_size(string(source.get("media_type")), string(source.get("data")))
+    return read_image(string(source.get("media_type")), string(source.get("data")))
 
 
 def parts(content: Any) -> list[Any]:
-    """Give a parsed content as a list of parts, the inverse of :func:`content`."""
+    """Return a parsed content as a list of parts, the inverse of :func:`content`."""
     return content if isinstance(content, list) else [content]
 
 
@@ -107,7 +104,7 @@ def content(edited: list[Any]) -> Any:
 
 
 def edit(part: Any, block: Block) -> Any:
-    """Give ``part`` with the text of ``block``; every other member stays.
+    """Return ``part`` with the text of ``block``; every other member stays.
 
     A text in place of a part of another kind, an image say, is written anew.
     """
@@ -125,17 +122,22 @@ def edit(part: Any, block: Block) -> Any:
 
 def _edit_result(old: Any, pieces: tuple[Block, ...]) -> Any:
     if not isinstance(old, list):
-        return content([piece.text if piece.kind == "text" else make(piece) for piece in pieces])
+        return made(pieces)
     return [make(piece) if piece.entry == MADE else edit(old[piece.at], piece) for piece in pieces]
 
 
+def made(blocks: Sequence[Block]) -> Any:
+    """Return the content of a new message: a string for a single text."""
+    return content([block.text if block.kind == "text" else make(block) for block in blocks])
+
+
 def make(block: Block) -> dict[str, Any]:
-    """Write a block that no line holds yet, in the API's own form."""
+    """Return the part for a block that no line holds yet."""
     if block.kind == "call":
         return {
             "type": "tool_use",
             "id": block.call_id,
-            "name": block.name,
+            "name": block.tool,
             "input": msgspec.json.decode(block.text or "{}"),
         }
     if block.kind == "result":
@@ -153,4 +155,4 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "image":
         source = {"type": "base64", "media_type": (block.image or Image("", 0)).media_type}
         return {"type": "image", "source": source | {"data": ""}}
-    return {"type": block.name if block.kind == "other" else "text", "text": block.text}
+    return {"type": block.type if block.kind == "other" else "text", "text": block.text}

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from compactctl.formats import openai_content
-from compactctl.formats.values import identifier, string
+from compactctl.formats import base, openai_parts
+from compactctl.formats.base import identifier, string
 from compactctl.model import Block
 
 Side = Literal["system", "user", "assistant", "result"]
@@ -49,13 +49,12 @@ _HARNESS = (
     ("<user_shell_command>", "</user_shell_command>"),
     ("<subagent_notification>", "</subagent_notification>"),
 )
-"""How texts begin and end that Codex puts in by itself (its ``contextual_user_message.rs``)."""
+"""How texts begin and end that Codex puts in by itself."""
 
 
-class Item(msgspec.Struct, gc=False):
-    """The members of an item that the view needs; any other is skipped unread."""
+class Item(base.Record):
+    """The members of an item that the view needs."""
 
-    type: Any = None
     role: Any = None
     content: Any = None
     name: Any = None
@@ -71,11 +70,13 @@ class Item(msgspec.Struct, gc=False):
 
 
 def is_item(record: dict[str, Any]) -> bool:
-    """Tell a bare item; a message must hold what only the Responses API calls so."""
-    kind = record.get("type") if "schema_version" not in record else None
+    """Return True for a bare item; a message must hold parts that only the Responses API has."""
+    if "schema_version" in record:  # an envelope, though its members lie beside the item's
+        return False
+    kind = record.get("type")
     if kind == "message":
-        parts = openai_content.parts(record.get("content"))
-        return any(isinstance(p, dict) and p.get("type") in openai_content.RESPONSES for p in parts)
+        said = openai_parts.parts(record.get("content"))
+        return any(isinstance(p, dict) and p.get("type") in openai_parts.RESPONSES for p in said)
     if kind == "reasoning":
         return "summary" in record
     known = isinstance(kind, str) and kind in _CALLS | _OUTPUTS
@@ -83,7 +84,7 @@ def is_item(record: dict[str, Any]) -> bool:
 
 
 def side(item: Item) -> Side | None:
-    """Say whose an item is, None for one that the model is never sent."""
+    """Return whose an item is, None for one that the model is never sent."""
     if item.type == "message":
         return _ROLES.get(item.role) if isinstance(item.role, str) else None
     if not isinstance(item.type, str):
@@ -92,14 +93,14 @@ def side(item: Item) -> Side | None:
 
 
 def _is_served(item: Item) -> bool:
-    """Spot a search for tools that the provider made itself: no output answers a call of its."""
+    """Return True for a call that the provider answered itself: no output answers it."""
     served = item.execution == "server" or not isinstance(item.call_id, str)
     return served and item.type in {"tool_search_call", "tool_search_output", "local_shell_call"}
 
 
 def is_seen(raw: Any) -> bool:
-    """Say whether a parsed item has blocks in the view."""
-    return isinstance(raw, dict) and bool(parts_of(raw)) and side(read(raw)) is not None
+    """Return True if a parsed item has blocks in the view."""
+    return isinstance(raw, dict) and bool(parts(raw)) and side(read(raw)) is not None
 
 
 def read(raw: dict[str, Any]) -> Item:
@@ -108,10 +109,10 @@ def read(raw: dict[str, Any]) -> Item:
 
 
 def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
-    """Read the blocks of an item that has a side; ``at`` is the place of the first."""
+    """Return the blocks of an item that has a side; ``at`` is the index of the first."""
     kind = item.type
     if kind in _MESSAGES:
-        found = openai_content.pieces(item.content, entry, at)
+        found = openai_parts.pieces(item.content, entry, at)
         return [_flagged(block) for block in found] if item.role == "user" else found
     if kind == "reasoning":
         return [Block("thinking", _thought(item), entry=entry, at=at)]
@@ -134,7 +135,7 @@ def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
                     path=path,
                 )
             ]
-    return [Block("other", _tools(item), name=kind, entry=entry, at=at)]
+    return [Block("other", _tools(item), type=kind, entry=entry, at=at)]
 
 
 def _flagged(block: Block) -> Block:
@@ -142,7 +143,7 @@ def _flagged(block: Block) -> Block:
     if block.kind != "text":
         return block
     if block.text.startswith(_SUMMARY):
-        return msgspec.structs.replace(block, meta=True, name="summary")
+        return msgspec.structs.replace(block, meta=True, is_summary=True)
     start = block.text[:40].lstrip().lower()
     for opening, closing in _HARNESS:
         if start.startswith(opening) and block.text[-40:].rstrip().lower().endswith(closing):
@@ -151,32 +152,32 @@ def _flagged(block: Block) -> Block:
 
 
 def _thought(item: Item) -> str:
-    """Give what is readable of a reasoning; mostly it is encrypted and nothing is."""
-    told = [*openai_content.pieces(item.summary, 0), *openai_content.pieces(item.content, 0)]
+    """Return what is readable of a reasoning; mostly it is encrypted and nothing is."""
+    told = [*openai_parts.pieces(item.summary, 0), *openai_parts.pieces(item.content, 0)]
     return "\n".join(piece.text for piece in told)
 
 
 def call_of(item: Item) -> tuple[str, str]:
-    """Give the name of a call and its arguments as JSON text."""
+    """Return the name of a call and its arguments as JSON text."""
     if item.type == "custom_tool_call":
-        return string(item.name), openai_content.freely(item.input)
+        return string(item.name), openai_parts.freely(item.input)
     if item.type == "local_shell_call":
-        return "local_shell", openai_content.called(item.action)
+        return "local_shell", openai_parts.called(item.action)
     name = "tool_search" if item.type == "tool_search_call" else string(item.name)
-    return name, openai_content.called(item.arguments)
+    return name, openai_parts.called(item.arguments)
 
 
 def _output(item: Item, entry: int) -> tuple[tuple[Block, ...], bool]:
-    """Give the pieces of an output, and whether its call failed."""
+    """Return the pieces of an output, and whether its call failed."""
     wrapped = unwrap(item.output)
-    told = openai_content.pieces(wrapped["output"] if wrapped else item.output, entry)
+    told = openai_parts.pieces(wrapped["output"] if wrapped else item.output, entry)
     failed = (
-        openai_content.exit_code(wrapped) != 0
+        openai_parts.exit_code(wrapped) != 0
         if wrapped
-        else any(openai_content.failed(p.text) for p in told[:1])
+        else any(openai_parts.failed(p.text) for p in told[:1])
     )
     if item.tools:
-        told.append(Block("other", _tools(item), name="tools", entry=entry, at=TOOLS))
+        told.append(Block("other", _tools(item), type="tools", entry=entry, at=TOOLS))
     return tuple(told), failed
 
 
@@ -184,25 +185,25 @@ def unwrap(output: Any) -> dict[str, Any] | None:
     """Read the form of old versions, a JSON text with the output and its exit code in it."""
     if not isinstance(output, str) or not output.startswith("{") or '"metadata"' not in output:
         return None
-    given = openai_content.load(output)
+    given = openai_parts.load(output)
     fits = isinstance(given.get("output"), str) and isinstance(given.get("metadata"), dict)
     return given if fits else None
 
 
 def _tools(item: Item) -> str:
-    return openai_content.spell(item.tools) if item.tools else ""
+    return openai_parts.spell(item.tools) if item.tools else ""
 
 
-def parts_of(raw: Any) -> list[Any]:
-    """Give the parts of a parsed item: those of a message, else the item itself."""
+def parts(raw: Any) -> list[Any]:
+    """Return the parts of a parsed item: those of a message, else the item itself."""
     if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
-        return openai_content.parts(raw.get("content"))
+        return openai_parts.parts(raw.get("content"))
     return [raw]
 
 
-def with_parts(raw: Any, edited: list[Any]) -> Any:
-    """Give the item with other parts."""
+def replace_parts(raw: Any, new: list[Any]) -> Any:
+    """Return the item with other parts."""
     if isinstance(raw, dict) and raw.get("type") in _MESSAGES:
         kind = "output_text" if raw.get("role") == "assistant" else "input_text"
-        return raw | {"content": openai_content.content(edited, kind, raw.get("content"))}
-    return edited[0]
+        return raw | {"content": openai_parts.content(new, kind, raw.get("content"))}
+    return new[0]

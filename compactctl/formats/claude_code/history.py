@@ -1,19 +1,23 @@
 """Which lines of a Claude Code session are in force: rewinds, and what a compaction kept.
 
-See formats.md §1.3 for rewinds. ``compactMetadata.preservedMessages`` (before it
-``preservedSegment``) of a boundary names lines in front of it that stay behind its anchor, the
-summary or the boundary itself: a harness that loads the file sets their parents so.
+``compactMetadata.preservedMessages`` (before it ``preservedSegment``) of a boundary names lines
+in front of it that stay behind its anchor, the summary or the boundary itself: on resume the agent
+sets their parents so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats.anthropic_content import Content
+from compactctl.formats import base
+from compactctl.formats.anthropic_parts import Content
 from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from compactctl.formats.base import Graph
 
 
 class Body(msgspec.Struct, gc=False):
@@ -23,10 +27,9 @@ class Body(msgspec.Struct, gc=False):
     content: Content = None
 
 
-class Record(msgspec.Struct, gc=False, rename="camel"):
-    """One line, as far as the view needs it."""
+class Record(base.Record, rename="camel"):
+    """One line."""
 
-    type: Any = None
     subtype: Any = None
     uuid: Any = None
     parent_uuid: Any = None
@@ -56,7 +59,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def is_prompt(record: Record) -> bool:
-    """Say whether a line opens a turn: two of them under one parent part the session."""
+    """Return True if a line opens a turn: two of them under one parent are a rewind."""
     if record.type != "user" or record.is_compact_summary is True or record.message is None:
         return False
     found = record.message.content
@@ -64,7 +67,7 @@ def is_prompt(record: Record) -> bool:
 
 
 class Tree:
-    """Who is whose child, to leave out branches that were given up."""
+    """Which line follows which, to leave out branches that were given up."""
 
     def __init__(self) -> None:
         """Start without a line."""
@@ -72,7 +75,7 @@ class Tree:
         self._prompts: dict[str, list[str]] = {}
 
     def add(self, index: int, record: Record) -> None:
-        """Note a line."""
+        """Take in a line."""
         own, parent = record.uuid, record.parent_uuid
         if not isinstance(own, str):
             return
@@ -81,7 +84,7 @@ class Tree:
             self._prompts.setdefault(parent, []).append(own)
 
     def abandoned(self) -> set[int]:
-        """Give the entries below a prompt whose sibling prompt leads to the end of the file.
+        """Return the entries below a prompt whose sibling prompt leads to the end of the file.
 
         Two prompts under one parent are a rewind, or two processes that wrote one file; other
         forks are technical (parallel results, progress) and all their branches are in the context.
@@ -105,7 +108,7 @@ class Tree:
         return entries
 
     def _path(self) -> set[str]:
-        """Give the last line and its ancestors."""
+        """Return the ids of the last line and its ancestors."""
         parent_of = {uuid: parent for _, uuid, parent in self._lines}
         path: set[str] = set()
         step: Any = self._lines[-1][1]
@@ -126,7 +129,7 @@ class Preserved:
         self._noted = 0
 
     def begin(self, boundary: Record) -> None:
-        """Take what ``boundary`` keeps, to be given when its anchor comes."""
+        """Take what ``boundary`` keeps, to be returned when its anchor comes."""
         self.waiting.clear()
         metadata = boundary.compact_metadata
         if not isinstance(metadata, dict) or _PRESERVED.isdisjoint(metadata):
@@ -139,14 +142,14 @@ class Preserved:
             self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
 
     def behind(self, record: Record) -> list[Said]:
-        """Give the lines that stand behind an anchor."""
+        """Return the lines kept behind an anchor."""
         return self.waiting.pop(record.uuid, []) if isinstance(record.uuid, str) else []
 
 
 def _kept(metadata: Any, said: list[str]) -> tuple[str | None, list[str]]:
-    """Give the anchor and the lines kept; a segment is all that was said from head to tail.
+    """Return the anchor and the lines kept; a segment is all that was said from head to tail.
 
-    That takes in lines of parallel calls, which no walk along the parents reaches.
+    That includes lines of parallel calls, which no walk along the parents reaches.
     """
     listed = _member(metadata, "preservedMessages")
     uuids = listed.get("uuids")
@@ -173,33 +176,20 @@ def _uuid(value: dict[str, Any], key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-class Links(Protocol):
-    """What became of ids when lines came and went (see ``links``)."""
-
-    def now(self, own: str) -> list[str]:
-        """Give what stands at the place of an entry: new lines in front of it, and itself."""
-
-    def between(self, first: str, last: str) -> list[str]:
-        """Give the same for all entries from one to another."""
-
-    def surviving(self, parent: str | None) -> str | None:
-        """Give an entry, or its nearest ancestor that is left."""
-
-
-def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
-    """Let a boundary keep what is left, and came in, of the lines that it keeps."""
+def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
+    """Make a boundary keep what is left of the lines that it keeps, and what was added there."""
     metadata = record.get("compactMetadata")
     listed, segment = _member(metadata, "preservedMessages"), _member(metadata, "preservedSegment")
     if not isinstance(metadata, dict) or not (listed or segment):
         return record
     if listed:
-        uuids = [new for uuid in _strings(listed.get("uuids")) for new in links.now(uuid)]
+        uuids = [new for uuid in _strings(listed.get("uuids")) for new in graph.now(uuid)]
     else:
-        uuids = links.between(_uuid(segment, "headUuid") or "", _uuid(segment, "tailUuid") or "")
+        uuids = graph.between(_uuid(segment, "headUuid") or "", _uuid(segment, "tailUuid") or "")
     rest = {key: value for key, value in metadata.items() if not key.startswith("preserved")}
     if not uuids:
         return record | {"compactMetadata": rest}
-    anchor = {"anchorUuid": links.surviving(_uuid(listed or segment, "anchorUuid"))}
+    anchor = {"anchorUuid": graph.surviving(_uuid(listed or segment, "anchorUuid"))}
     new = {"preservedSegment": segment | {"headUuid": uuids[0], "tailUuid": uuids[-1]} | anchor}
     if listed:
         new["preservedMessages"] = listed | {"uuids": uuids, "allUuids": uuids} | anchor

@@ -1,7 +1,6 @@
-"""Content in OpenAI's forms, shared by chat messages and the items of a Codex rollout.
+"""Content in OpenAI's forms: of Chat Completions, of the Responses API, and of Codex.
 
-A content is a string or a list of parts; the two APIs only name the parts differently. The shapes
-are those of the API reference (Chat Completions, Responses) and of Codex's ``models.rs``.
+A content is a string or a list of parts; the two APIs only name the parts differently.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from compactctl.formats.values import string
-from compactctl.jsonl import exact
+from compactctl.formats.base import string
+from compactctl.images import read_data_uri
+from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block
 from compactctl.placeholders import NO_RESULT, tells_failure
-from compactctl.tokens.images import image_from_data_uri
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
 _IMAGES = frozenset({"image_url", "input_image"})
 RESPONSES = frozenset({"input_text", "output_text", "input_image"})
-"""Parts that only the Responses API calls so."""
+"""Types of parts that only the Responses API has."""
 _STATUS = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines)[^\n]*\n)*"
     r"(?:Process exited with code|Exit code:)[ ]*(-?[0-9]+)"
@@ -30,12 +29,12 @@ _TELLING = re.compile(r'"(?:error|is_error|exit_code)"')
 
 
 def pieces(content: Any, entry: int, first: int = 0) -> list[Block]:
-    """Read a content, in order; ``at`` counts from ``first``."""
+    """Return the blocks of a content, in order; ``at`` counts from ``first``."""
     return [_piece(part, entry, first + at) for at, part in enumerate(parts(content))]
 
 
 def parts(content: Any) -> list[Any]:
-    """Give a parsed content as a list of parts, the inverse of :func:`content`."""
+    """Return a parsed content as a list of parts, the inverse of :func:`content`."""
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, (str, dict)) else []
@@ -54,14 +53,14 @@ def _piece(part: Any, entry: int, at: int) -> Block:
     if kind in _IMAGES:
         url = part.get("image_url")
         uri = url.get("url") if isinstance(url, dict) else url
-        image = image_from_data_uri(uri) if isinstance(uri, str) else None
+        image = read_data_uri(uri) if isinstance(uri, str) else None
         return Block("image", image=image, entry=entry, at=at)
     text = string(part.get("refusal")) or string(part.get("text"))
-    return Block("other", text, name=kind, entry=entry, at=at)
+    return Block("other", text, type=kind, entry=entry, at=at)
 
 
 def content(edited: list[Any], kind: str, old: Any = "") -> Any:
-    """Put parts back: a list stays a list, else a single part stands for itself.
+    """Return parts as a content: a list stays a list, else a single part stands for itself.
 
     Strings in a list become parts of ``kind``.
     """
@@ -71,7 +70,7 @@ def content(edited: list[Any], kind: str, old: Any = "") -> Any:
 
 
 def edit(part: Any, block: Block) -> Any:
-    """Give ``part`` with the text of ``block``; every other member stays."""
+    """Return ``part`` with the text of ``block``; every other member stays."""
     if block.kind != "text":
         return part
     if isinstance(part, dict) and string(part.get("type")) in _TEXTS:
@@ -80,7 +79,7 @@ def edit(part: Any, block: Block) -> Any:
 
 
 def edit_output(old: Any, blocks: tuple[Block, ...], kind: str) -> Any:
-    """Give what a tool answered with other pieces; new ones are text of ``kind``."""
+    """Return what a tool answered with other pieces; new ones are text of ``kind``."""
     told = parts(old)
     edited = [
         piece.text if piece.entry == MADE else edit(told[piece.at], piece) for piece in blocks
@@ -89,31 +88,31 @@ def edit_output(old: Any, blocks: tuple[Block, ...], kind: str) -> Any:
 
 
 def called(arguments: Any) -> str:
-    """Give the arguments of a call as JSON text: they come as a string that holds it."""
+    """Return the arguments of a call as JSON text: they come as a string that holds it."""
     return arguments if isinstance(arguments, str) else spell(arguments)
 
 
 def freely(text: Any) -> str:
-    """Give the free text that a custom tool is called with as JSON text."""
+    """Return the free text that a custom tool is called with as JSON text."""
     return spell({"input": text})
 
 
 def free_text(block: Block) -> Any:
-    """Take the free text back out of the JSON text that :func:`freely` wrote."""
+    """Return the free text in the JSON text that :func:`freely` wrote."""
     return msgspec.json.decode(block.text)["input"]
 
 
 def spell(value: Any) -> str:
-    """Write a value as JSON text."""
+    """Return a value as JSON text."""
     return exact.dump(value).decode()
 
 
 def failed(text: str) -> bool:
-    """Say whether a result tells that its call failed, since no flag does (CONTRACT §11).
+    """Return True if the text of a result tells that its call failed, since no flag does.
 
     That is an object with a true ``error`` or ``is_error``, or a header with an exit status other
-    than 0; an object may carry the status as ``metadata.exit_code``, as Codex once wrote it. What
-    a layer took out of it says so in its place.
+    than 0; an object may carry the status as ``metadata.exit_code``, as Codex once wrote it. A
+    placeholder for such a text tells it too.
     """
     if text == NO_RESULT or tells_failure(text):
         return True
@@ -125,16 +124,16 @@ def failed(text: str) -> bool:
 
 
 def load(text: str) -> dict[str, Any]:
-    """Parse a JSON object; {} when the text is none."""
+    """Parse a JSON object; return {} if the text is none."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except DECODE_ERRORS:
         return {}
     return value if isinstance(value, dict) else {}
 
 
 def exit_code(given: dict[str, Any]) -> int:
-    """Give ``metadata.exit_code``, 0 when there is none."""
+    """Return ``metadata.exit_code``, 0 if there is none."""
     metadata = given.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     return code if isinstance(code, int) else 0

@@ -1,16 +1,17 @@
 """Which entries of a pi session are in force, and in what order the model gets them.
 
-This is ``buildSessionContext`` of pi's agent, and for files without ids its migration of them.
+They are as in ``buildSessionContext`` of pi's agent; files without ids as after its migration.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 if TYPE_CHECKING:
-    from compactctl.formats.pi_content import Record
+    from compactctl.formats.base import Graph
+    from compactctl.formats.pi.parts import Record
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -22,9 +23,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 def context(entries: list[Entry]) -> list[Entry]:
-    """Give the entries in force; the last compaction stands in front of what it kept.
+    """Return the entries in force; the last compaction stands in front of what it kept.
 
-    An earlier one among that has no say any more.
+    An earlier compaction among those has no effect any more.
     """
     path = _path(entries)
     marks = [at for at, entry in enumerate(path) if entry.record.type == "compaction"]
@@ -38,7 +39,7 @@ def context(entries: list[Entry]) -> list[Entry]:
 
 
 def _path(entries: list[Entry]) -> list[Entry]:
-    """Give the last entry behind all its ancestors; every entry where none has an id."""
+    """Return the last entry behind all its ancestors; every entry if none has an id."""
     by_id = {entry.record.id: entry for entry in entries if isinstance(entry.record.id, str)}
     if not by_id:
         return entries
@@ -51,21 +52,14 @@ def _path(entries: list[Entry]) -> list[Entry]:
 
 
 def _is_first_kept(entry: Entry, mark: Record) -> bool:
-    """Say whether ``mark`` names this entry; the old form counts records, the header is 0."""
+    """Return True if ``mark`` names this entry; the old form counts records, the header is 0."""
     first = mark.first_kept_entry_index
     if isinstance(first, int):
         return entry.place >= first
     return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
 
 
-class Links(Protocol):
-    """What became of ids when lines came and went (see ``links``)."""
-
-    def first(self, own: str) -> str:
-        """Give the first line of what follows from an entry on."""
-
-
-def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
-    """Let a compaction keep what came in front of the first entry that it keeps."""
+def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
+    """Make a compaction keep from the first entry left of those that it kept."""
     first = record.get("firstKeptEntryId")
-    return record | {"firstKeptEntryId": links.first(first)} if isinstance(first, str) else record
+    return record | {"firstKeptEntryId": graph.first(first)} if isinstance(first, str) else record

@@ -36,7 +36,7 @@ def asked(home, monkeypatch):  # noqa: ARG001 (where counts are kept)
 def a_process():
     """A counter as a new process has it."""
     count = Counter(NAME)
-    count.recall()
+    count.use_cache()
     return count
 
 
@@ -44,7 +44,7 @@ def leave(*counted):
     count = a_process()
     for text in counted:
         count.count(text)
-    count.keep()
+    count.save()
     return count
 
 
@@ -68,7 +68,7 @@ def test_totals_measures_and_sums_are_kept_too(asked):
     first.total(["one", "two"])
     first.measure("three")
     first.remember("four", 4)
-    first.keep()
+    first.save()
     asked.clear()
     later = a_process()
     assert later.total(["one", "two", "three", "four"]) == 15
@@ -79,7 +79,7 @@ def test_totals_measures_and_sums_are_kept_too(asked):
 def test_a_sum_is_not_kept_for_a_text_that_would_be_cut(home):
     first = a_process()
     first.remember("a" * (cache.LONGEST + 1), 1)
-    first.keep()
+    first.save()
     assert not file_in(home).exists()
 
 
@@ -87,7 +87,7 @@ def test_a_sum_is_not_kept_for_a_text_that_would_be_cut(home):
 def test_nothing_is_kept_unless_a_command_asks_for_it(home):
     count = Counter(NAME)
     count.count("one")
-    count.keep()
+    count.save()
     assert list(home.iterdir()) == []
 
 
@@ -105,9 +105,9 @@ def test_it_can_be_switched_off(home, asked, monkeypatch, variable, value):
 
 def test_a_quarter_of_the_characters_is_not_kept(home):
     count = Counter("chars")
-    count.recall()
+    count.use_cache()
     count.count("one")
-    count.keep()
+    count.save()
     assert list(home.iterdir()) == []
 
 
@@ -129,7 +129,7 @@ def test_a_process_that_counts_nothing_new_writes_nothing(home):
     leave()
     again = leave("one")
     again.remember("one", 3)
-    again.keep()
+    again.save()
     assert file_in(home).stat() == before
 
 
@@ -209,11 +209,11 @@ def test_the_newest_are_kept(asked, monkeypatch):
 
 
 def test_very_much_at_once_is_not_looked_up(asked, monkeypatch):
-    monkeypatch.setattr(cache, "AT_ONCE", 5)
+    monkeypatch.setattr(cache.TokenCache, "MOST_CHARACTERS", 5)
     leave("one")
     later = a_process()
     assert later.total(["one", "two"]) == 6
-    later.keep()
+    later.save()
     assert asked == ["one", "one", "two"]
 
 
@@ -221,8 +221,8 @@ def test_two_processes_at_once_keep_the_counts_of_both(asked):
     first, second = a_process(), a_process()
     first.count("one")
     second.count("two")
-    first.keep()
-    second.keep()
+    first.save()
+    second.save()
     asked.clear()
     assert a_process().total(["one", "two"]) == 6
     assert asked == []
@@ -230,10 +230,11 @@ def test_two_processes_at_once_keep_the_counts_of_both(asked):
 
 def test_processes_that_write_at_the_same_time_leave_a_sound_file(home):
     script = (
-        "import sys; from compactctl.tokens import cache as kept; import os\n"
+        "import sys; from compactctl.tokens import cache; import os\n"
         "for n in range(40):\n"
-        "    some = kept.Kept(kept.path_of('o200k_base')); some.add({f'{sys.argv[1]} {n}': n}); "
-        "some.save(); assert kept._read(kept.path_of('o200k_base'))"
+        "    some = cache.TokenCache(cache.path_of('o200k_base'))\n"
+        "    some.add({f'{sys.argv[1]} {n}': n})\n"
+        "    some.save(); assert cache._read(cache.path_of('o200k_base'))"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, who]) for who in "ab"]
     assert [each.wait(60) for each in running] == [0, 0]
@@ -244,8 +245,8 @@ def test_processes_that_write_at_the_same_time_leave_a_sound_file(home):
 @given(text=texts)
 def test_a_count_that_was_kept_is_the_count(tmp_path_factory, text):
     path = str(tmp_path_factory.mktemp("counts") / "compactctl" / "some.counts")
-    some = cache.Kept(path)
+    some = cache.TokenCache(path)
     tokens = counter.load_counter(NAME).count(text)
     some.add({text: tokens})
     some.save()
-    assert cache.Kept(path).find([text, f"{text}."]) == {text: tokens}
+    assert cache.TokenCache(path).find([text, f"{text}."]) == {text: tokens}

@@ -1,6 +1,6 @@
-"""Content parts in pi's form: decode, edit, make.
+"""The lines of pi and the parts of their content: read, edit, make.
 
-The names and the shapes are those of pi's own types: ``TextContent``, ``ThinkingContent``,
+Names and shapes are those of pi's own types: ``TextContent``, ``ThinkingContent``,
 ``ImageContent`` and ``ToolCall`` of its package ``ai``, ``BashExecutionMessage`` of its agent.
 """
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats.values import identifier, string
+from compactctl.formats import base
+from compactctl.formats.base import identifier, string
+from compactctl.images import read_image
 from compactctl.model import MADE, Block, Image
-from compactctl.tokens.images import image_size
 
 if TYPE_CHECKING:
     from compactctl.model import Role
@@ -58,10 +59,9 @@ class Body(msgspec.Struct, gc=False, rename="camel"):
     exclude_from_context: Any = None
 
 
-class Record(msgspec.Struct, gc=False, rename="camel"):
-    """One line, as far as the view needs it."""
+class Record(base.Record, rename="camel"):
+    """One line."""
 
-    type: Any = None
     id: Any = None
     parent_id: Any = None
     from_id: Any = None
@@ -75,7 +75,7 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
 
 
 def blocks(content: Content, entry: int, cwd: str = "", *, meta: bool = False) -> list[Block]:
-    """Read the parts of a content, in order; ``at`` is the index in the list."""
+    """Return the blocks of a content, in order; ``at`` is the index in the list."""
     if isinstance(content, str):
         return [Block("text", content, entry=entry, meta=meta)]
     return [_block(part, entry, at, cwd, meta) for at, part in enumerate(content or ())]
@@ -93,17 +93,17 @@ def _block(part: Part, entry: int, at: int, cwd: str, meta: bool) -> Block:
         text = "" if part.redacted is True else string(part.thinking)
         return Block("thinking", text, entry=entry, at=at)
     if kind == "image":
-        image = image_size(string(part.mime_type), string(part.data))
+        image = read_image(string(part.mime_type), string(part.data))
         return Block("image", image=image, entry=entry, at=at, meta=meta)
-    return Block("other", string(part.text), name=string(kind), entry=entry, at=at, meta=meta)
+    return Block("other", string(part.text), type=string(kind), entry=entry, at=at, meta=meta)
 
 
 def result(message: Body, entry: int) -> Block:
-    """Read a message of role ``toolResult``: one result."""
+    """Return the one result of a message of role ``toolResult``."""
     return Block(
         "result",
         call_id=identifier(message.tool_call_id),
-        name=string(message.tool_name),
+        tool=string(message.tool_name),
         content=tuple(blocks(message.content, entry)),
         failed=message.is_error is True,
         entry=entry,
@@ -111,7 +111,7 @@ def result(message: Body, entry: int) -> Block:
 
 
 def shell_text(message: Body) -> str:
-    """Write a command that the user ran, and its output, as pi puts them to the model."""
+    """Return a command that the user ran, and its output, as pi puts them to the model."""
     output = string(message.output)
     text = f"Ran `{string(message.command)}`\n"
     text += f"```\n{output}\n```" if output else "(no output)"
@@ -125,7 +125,7 @@ def shell_text(message: Body) -> str:
 
 
 def edit(part: Any, block: Block) -> Any:
-    """Give ``part`` with what ``block`` says now; every other member stays.
+    """Return ``part`` with what ``block`` says now; every other member stays.
 
     A result is the whole message of its entry. A text in place of anything but a text, say of an
     image or of a command that the user ran, is written anew.
@@ -148,15 +148,15 @@ def _edit_pieces(old: Any, pieces: tuple[Block, ...]) -> list[Any]:
 
 
 def make(block: Block) -> dict[str, Any]:
-    """Write a block that no entry holds yet; a result becomes a whole message."""
+    """Return the part for a block that no entry holds yet; a result is a whole message."""
     if block.kind == "call":
         given = msgspec.json.decode(block.text or "{}")
-        return {"type": "toolCall", "id": block.call_id, "name": block.name, "arguments": given}
+        return {"type": "toolCall", "id": block.call_id, "name": block.tool, "arguments": given}
     if block.kind == "result":
         return {
             "role": "toolResult",
             "toolCallId": block.call_id,
-            "toolName": block.name,
+            "toolName": block.tool,
             "content": [make(piece) for piece in block.content],
             "isError": block.failed,
         }
@@ -165,12 +165,12 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "image":
         return {"type": "image", "data": "", "mimeType": (block.image or Image("", 0)).media_type}
     if block.kind == "other":
-        return {"type": block.name, "text": block.text}
+        return {"type": block.type, "text": block.text}
     return {"type": "text", "text": block.text}
 
 
 def written(role: Role, run: list[Block], like: dict[str, Any]) -> dict[str, Any]:
-    """Write an entry; an answer takes the model from its neighbour, since pi asks for one."""
+    """Return a new entry; an answer takes the model from its neighbour, since pi asks for one."""
     if run[0].kind == "result":
         return {"type": "message", "message": make(run[0])}
     pieces = [make(block) for block in run]

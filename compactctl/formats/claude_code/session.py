@@ -1,0 +1,230 @@
+"""A session of Claude Code, one line a content block.
+
+The view is rebuilt as the agent does on resume: lines of one ``message.id`` are one message,
+each result stands behind its call, the active context starts behind the last compaction
+boundary, and side chains, progress and other lines that the model never sees stay outside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from compactctl.formats import anthropic_parts, base
+from compactctl.formats.claude_code import history
+from compactctl.formats.claude_code.history import Preserved, Record, Said, Tree
+from compactctl.model import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compactctl.model import Role
+    from compactctl.view.builder import Assembler
+
+CLEARED = "[Old tool result content cleared]"
+"""What the agent shows the model in place of a result that a micro-compaction took out."""
+
+_SPEAKERS = ("user", "assistant")
+_ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
+_METADATA = (
+    *("summary", "file-history-snapshot", "queue-operation", "last-prompt", "permission-mode"),
+    *("mode", "bridge-session", "ai-title", "custom-title", "agent-name", "pr-link"),
+    "worktree-state",
+)
+_CONVERSATION = ("user", "assistant", "system", "progress", "attachment")
+
+
+class ClaudeCode(base.Format):
+    """A line is one block of an API message in the agent's envelope, or metadata."""
+
+    name = "claude-code"
+    description = "Claude Code session (~/.claude/projects/…/*.jsonl)"
+    profile = "anthropic"
+    record = Record
+    signed = True
+    links = base.Links(
+        own="uuid",
+        parent="parentUuid",
+        also=("logicalParentUuid", "leafUuid"),
+        keeps="compactMetadata",
+    )
+    known_types = frozenset((*_CONVERSATION, *_METADATA))
+    content_member = "message"
+    usage_keys = (b'"usage"',)
+    slim_keys = (b'"toolUseResult"', b'"progress"')
+
+    def recognises(self, record: dict[str, Any]) -> bool:
+        """Recognise the envelope of a conversation line; metadata lines prove nothing."""
+        return (
+            record.get("type") in _CONVERSATION
+            and "uuid" in record
+            and ("parentUuid" in record or "sessionId" in record)
+        )
+
+    def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
+        """Rebuild the active context."""
+        side: list[Said] = []
+        cleared: set[str] = set()
+        tree, preserved = Tree(), Preserved()
+        for index, record in records:
+            if record.is_sidechain is True:
+                side.append(_read(index, record))
+                continue
+            kind = record.type
+            if kind in _SPEAKERS and record.message is not None:
+                said = _read(index, record)
+                _put(said, builder)
+                preserved.said.append(said)
+            elif kind == "system":
+                cleared.update(_begin(record, builder, preserved))
+            tree.add(index, record)
+            if preserved.waiting:
+                for kept in preserved.behind(record):
+                    _put(kept, builder)
+        builder.hides = builder.hides or bool(side)
+        for said in () if preserved.said else side:
+            _put(said, builder)
+        abandoned = tree.abandoned()
+        if abandoned:
+            builder.rewrite(lambda block: None if block.entry in abandoned else block)
+        if cleared:
+            builder.rewrite(lambda block: _clear(block) if block.call_id in cleared else block)
+        builder.drop_bare_thinking()
+
+    def parts(self, record: dict[str, Any]) -> list[Any]:
+        """Return the parts of the API message."""
+        return anthropic_parts.parts(record["message"].get("content"))
+
+    def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
+        """Replace the content; the agent's own copies beside it stay as they are."""
+        new = {"content": anthropic_parts.content(parts)}
+        return record | {"message": record["message"] | new}
+
+    def edit(self, part: Any, block: Block) -> Any:
+        """Edit a content block."""
+        return anthropic_parts.edit(part, block)
+
+    def make(self, block: Block) -> dict[str, Any]:
+        """Make a content block."""
+        return anthropic_parts.make(block)
+
+    def create(
+        self, role: Role, blocks: list[Block], like: dict[str, Any], link: base.Link
+    ) -> list[dict[str, Any]]:
+        """Write one line; the agent reads a user's line of several blocks too."""
+        own, parent = link
+        line: dict[str, Any] = {"parentUuid": parent}
+        line |= {key: like[key] for key in _ENVELOPE if key in like}
+        line |= {"isSidechain": like.get("isSidechain", False), "type": role}
+        if role == "user" and all(block.meta for block in blocks):
+            line["isMeta"] = True
+        if role == "assistant":
+            made = [anthropic_parts.make(block) for block in blocks]
+            message = {"id": f"msg_{own}", "type": "message", "role": role, "content": made}
+        else:
+            message = {"role": role, "content": anthropic_parts.made(blocks)}
+        return [line | {"message": message, "uuid": own, "timestamp": like.get("timestamp", "")}]
+
+    def new_id(self, digest: str) -> str:
+        """Make a UUID."""
+        fields = digest[:8], digest[8:12], "8" + digest[13:16], "8" + digest[17:20], digest[20:32]
+        return "-".join(fields)
+
+    def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
+        """Make a boundary keep what is left of the lines that it keeps, and what came in."""
+        return history.relink(record, graph)
+
+    def is_prompt(self, record: Record) -> bool:
+        """Return True for a line of the user whose content holds no result."""
+        return history.is_prompt(record)
+
+    def session(self, record: dict[str, Any]) -> str | None:
+        """Return the session of a conversation line."""
+        return base.identifier(record.get("sessionId"))
+
+    def usage(self, record: dict[str, Any]) -> tuple[Any, int] | None:
+        """Return the size of the input: output tokens are no part of the context of the call."""
+        message = record.get("message")
+        usage = message.get("usage") if isinstance(message, dict) else None
+        if message is None or not isinstance(usage, dict) or record.get("isSidechain") is True:
+            return None
+        keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        size = sum(usage[key] for key in keys if type(usage.get(key)) is int)
+        return (message.get("id") or record.get("uuid"), size) if size else None
+
+    def slim(self, record: dict[str, Any]) -> dict[str, Any] | None:
+        """Drop progress, and the second copy of a result that only the agent's screen shows."""
+        if record.get("type") == "progress":
+            return None
+        if "toolUseResult" in record:
+            return {key: value for key, value in record.items() if key != "toolUseResult"}
+        return record
+
+
+def _begin(record: Record, builder: Assembler, preserved: Preserved) -> list[str]:
+    """Start anew at a boundary; return the ids of results that a micro-compaction took out."""
+    if record.subtype == "compact_boundary":
+        builder.reset()
+        preserved.begin(record)
+    metadata = record.microcompact_metadata
+    ids = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
+    return [item for item in ids if isinstance(item, str)] if isinstance(ids, list) else []
+
+
+def _read(index: int, record: Record) -> Said:
+    """Read what one conversation line says."""
+    message = record.message
+    is_answer = record.type == "assistant"
+    hidden = record.is_visible_in_transcript_only is True and record.is_compact_summary is not True
+    if message is None or record.is_api_error_message is True or hidden:
+        return Said(record.uuid, is_answer)
+    cwd = record.cwd if isinstance(record.cwd, str) else ""
+    found = [
+        block
+        for block in anthropic_parts.blocks(message.content, index, cwd)
+        if not _is_blank(block)
+    ]
+    if is_answer:
+        key = message.id if isinstance(message.id, str) else None
+        return Said(record.uuid, is_answer, found, key)
+    return Said(record.uuid, is_answer, [_flagged(block, record) for block in found])
+
+
+def _put(said: Said, builder: Assembler) -> None:
+    """Add a line to the view."""
+    if said.is_answer:
+        if said.blocks:
+            builder.assistant(said.blocks, said.key)
+        return
+    for block in said.blocks:
+        if block.kind == "result":
+            builder.answer(block)
+        else:
+            builder.user([block])
+
+
+def _flagged(block: Block, record: Record) -> Block:
+    """Mark what the agent wrote, so that it is not taken for a request of the user."""
+    if block.kind == "result":
+        return block
+    if record.is_compact_summary is True:
+        return msgspec.structs.replace(block, meta=True, is_summary=True)
+    if record.is_meta is True:
+        return msgspec.structs.replace(block, meta=True)
+    return block
+
+
+def _is_blank(block: Block) -> bool:
+    """Return True for text of white space alone: the agent drops it, as a provider refuses it."""
+    return block.kind == "text" and (not block.text or block.text.isspace())
+
+
+def _clear(block: Block) -> Block:
+    if block.kind != "result":
+        return block
+    piece = Block("text", CLEARED, entry=block.entry)
+    return msgspec.structs.replace(block, content=(piece,))
+
+
+FORMAT = ClaudeCode()
