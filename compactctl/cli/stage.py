@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from compactctl.pipeline import Result, Step
 
+_STORES = frozenset({"artifacts", "archive"})
+
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a command that runs one layer."""
@@ -41,7 +43,7 @@ def command(name: str) -> Command[Options]:
         layer.example,
         help=layer.run.__doc__,
         layers=(name,),
-        without=frozenset({"artifacts", "archive"} - set(layer.keeps)),
+        without=_STORES.difference(layer.keeps),
     )
 
 

@@ -57,8 +57,8 @@ def _detected(lines: Iterable[bytes]) -> Format | None:
 
 
 def _settled(best: Sequence[Format], lines: Iterable[bytes]) -> Format:
-    """Return the first format that a line claims the file for, else the first."""
-    return next((each for each in best if any(map(each.claims, lines))), best[0])
+    """Return the first format that claims a line, else the first."""
+    return next((each for raw in lines for each in best if each.claims(raw)), best[0])
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

@@ -67,8 +67,14 @@ def _identity(new: Made, parent: str) -> str:
     """Derive an id from content, so that the same input gives the same output."""
     digest = hashlib.sha256(f"{parent}\n{new.role}\n".encode())
     for block in new.blocks:
-        digest.update(repr(block).encode("utf-8", "surrogatepass"))
+        digest.update(repr(_content(block)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _content(block: Block) -> tuple[object, ...]:
+    """Return what a block says; where it stands has no part in the id of its line."""
+    pieces = [_content(piece) for piece in block.content]
+    return block.kind, block.text, block.call_id, block.tool, pieces, block.failed
 
 
 def _write(transcript: Transcript, new: Made, link: Link) -> list[dict[str, Any]]:

@@ -177,7 +177,7 @@ def _uuid(value: dict[str, Any], key: str) -> str | None:
 
 
 def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
-    """Make a boundary keep what is left of the lines that it keeps, and what was added there."""
+    """Make a boundary keep what is left of its lines, and what was added there."""
     metadata = record.get("compactMetadata")
     listed, segment = _member(metadata, "preservedMessages"), _member(metadata, "preservedSegment")
     if not isinstance(metadata, dict) or not (listed or segment):

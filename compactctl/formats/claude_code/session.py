@@ -132,7 +132,7 @@ class ClaudeCode(base.Format):
         return "-".join(fields)
 
     def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
-        """Make a boundary keep what is left of the lines that it keeps, and what came in."""
+        """Make a boundary keep what is left of its lines, and what was added there."""
         return history.relink(record, graph)
 
     def is_prompt(self, record: Record) -> bool:
