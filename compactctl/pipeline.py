@@ -233,6 +233,9 @@ def _sha256(draft: _Draft) -> str:
     return digest.hexdigest()
 
 
+_LARGER = "left as it was: the result would be larger"
+
+
 def _take(
     draft: _Draft, name: str, change: Change, before: int, counter: Counter, mode: thinking.Mode
 ) -> tuple[_Draft, Step]:
@@ -253,8 +256,7 @@ def _take(
         return draft, same
     after = recount_view(counter, before, old, new)
     if after > before and not layers.load(name).must_apply:
-        note = "left as it was: the result would be larger"
-        return draft, msgspec.structs.replace(same, note=note)
+        return _take(draft, name, Change(note=_LARGER), before, counter, mode)
     actions = [
         msgspec.structs.replace(action, entry=draft.origin(action.entry))
         for action in change.actions

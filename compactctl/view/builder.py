@@ -67,6 +67,8 @@ class Assembler:
             if key is not None:
                 self._by_key[key] = draft
         else:
+            # Where the message stands hangs on its first line: if that goes, it may move.
+            self.hides = self.hides or draft is not self._drafts[-1]
             draft.blocks.extend(blocks)
         for block in blocks:
             if block.kind == "call" and block.call_id:
