@@ -13,12 +13,13 @@ from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layers import thinking
 from compactctl.layers.base import Action, Change, View
 from compactctl.model import MADE, Message
+from compactctl.rules import BY_ID
 from compactctl.rules.check import Problem, answers_calls, breaks_pairs, pair_problems
-from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript.loading import Transcript
-from compactctl.transcript.rewrite import Written, account, rewrite, write
+from compactctl.transcript.rewrite import Output, account, rewrite, write
 from compactctl.view.builder import merge_users
+from compactctl.view.compare import first_change
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of each layer, by its name."""
@@ -54,9 +55,9 @@ class Result(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     mark: dict[str, Any] | None
     steps: list[Step]
-    lines: Written | None = None
+    lines: Output | None = None
 
-    def written(self) -> Written:
+    def written(self) -> Output:
         """Give the lines that hold the view."""
         return self.lines or rewrite(self.transcript, self.messages, self.mark)
 
@@ -71,7 +72,7 @@ class _State(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     origins: Sequence[int]
     mark: dict[str, Any] | None = None
-    written: Written | None = None
+    written: Output | None = None
 
     def is_read(self) -> bool:
         """Say whether the lines hold the view."""
@@ -110,16 +111,16 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
 
 def describe(problem: Problem) -> str:
-    """Say what does not hold and how to mend it."""
+    """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.mend}"
+    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
     """Give the line of the block that a problem is about."""
     block = messages[problem.place.message].blocks[problem.place.block]
-    return transcript.entries[block.entry].line if block.entry >= 0 else None
+    return transcript.line_of(block.entry)
 
 
 def run(
@@ -246,7 +247,7 @@ def _take(
     What layers take out and shorten is carried on as it is; it would read back the same, which
     the laws hold.
     """
-    first = thinking.first_change(state.messages, change.messages)
+    first = first_change(state.messages, change.messages)
     many = len(state.messages)
     same = Step(name, before, before, many, many, (), change.note, None)
     if first is None:

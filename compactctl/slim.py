@@ -11,8 +11,8 @@ import msgspec
 from compactctl.jsonl import exact
 from compactctl.pipeline import Result
 from compactctl.transcript import relink
+from compactctl.transcript.accounting import account, emit
 from compactctl.transcript.loading import Transcript, parse
-from compactctl.transcript.rewrite import account, emit
 
 
 class Slimmed(msgspec.Struct, frozen=True):

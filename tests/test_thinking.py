@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from builders import assistant, call, exchange, result, roles, text, thinking, user, view
 
-from compactctl.layers.thinking import first_change, left_of, settle
+from compactctl.layers.thinking import left_of, settle
 from compactctl.model import Message
+from compactctl.view.compare import first_change
 
 SAID = view(
     user("go"),

@@ -11,6 +11,7 @@ from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files import output as files
+from compactctl.transcript.accounting import LineCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +49,7 @@ def _render(file: str, given: Mapping[str, Any]) -> None:
     warnings = [_UNRESOLVED] if unresolved else []
     if given["report"]:
         unreadable = count_unreadable(lines)
-        counts = {"kept": 0, "changed": 0, "dropped": len(lines) - unreadable, "added": 0}
-        counts["unreadable"] = unreadable
+        counts = LineCounts(kept=0, dropped=len(lines) - unreadable, unreadable=unreadable)
         entry = report.plain("render", file, counts, warnings=warnings, seconds=clock.seconds())
         report.append(given["report"], entry)
     chunks = [text.encode() + b"\n"] if text else []

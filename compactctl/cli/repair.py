@@ -23,11 +23,15 @@ from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files import output as files
 from compactctl.layers.base import number
-from compactctl.repair.engine import Mend, Mended, mend
+from compactctl.repair import engine
 from compactctl.tokens import count_view, counter_for_one
-from compactctl.transcript import repair_tally
+from compactctl.transcript.accounting import kept_lines
+from compactctl.view.compare import first_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.repair.engine import Fix, Repaired
     from compactctl.rules.findings import Finding
 
 
@@ -57,36 +61,37 @@ def repair(
     given = {"output": output, "in_place": in_place, "report": report}
     check_outputs(file, given)
     lines = files.read_lines(file)
-    mended = mend(lines, file, format, thinking)
+    done = engine.repair(lines, file, format, thinking)
     if not quiet:
-        for done in mended.mends:
-            reports.say(f"repair: {done}")
-    if mended.left:
-        raise _unmendable(mended.left[0])
+        for fix in done.fixes:
+            reports.say(f"repair: {fix}")
+    if done.left:
+        raise _unfixable(done.left[0])
     if report:
-        reports.append(report, _record(mended, tokenizer, clock.seconds()))
-    written = dry_run or files.write(mended.lines, output, file, in_place=in_place, original=lines)
+        reports.append(report, _record(lines, done, tokenizer, clock.seconds()))
+    written = dry_run or files.write(done.lines, output, file, in_place=in_place, original=lines)
     if not quiet:
-        said = number(len(mended.mends), "mend") if mended.mends else "nothing to mend"
+        said = number(len(done.fixes), "mend") if done.fixes else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not dry_run else '; ' + DRY_RUN}")
 
 
-def _unmendable(finding: Finding) -> InvalidTranscriptError:
+def _unfixable(finding: Finding) -> InvalidTranscriptError:
     advice = finding.mend.removeprefix("run `compactctl repair`, or ")
     said = f"{finding.rule}: {finding.text}, which repair can not mend; {advice}"
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 
-def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]:
-    """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
+def _record(
+    lines: Sequence[bytes], done: Repaired, tokenizer: str, seconds: float
+) -> dict[str, object]:
+    """Return the JSON record; a fix itself has no size, but what is made and dropped has."""
     counter = counter_for_one(tokenizer)
-    old, new = mended.before, mended.after
-    lines, kept = repair_tally.account(mended.read, mended.written)
-    unread = count_unreadable(kept)
-    lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
+    old, new, output = done.before, done.after, done.output
+    kept = sorted(kept_lines(lines, output.chunks, output.origins))
+    counts = output.counts.without(count_unreadable([lines[index] for index in kept]))
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
     counter.keep()
-    return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
+    return reports.plain("repair", old.name, counts, warnings=(), seconds=seconds) | {
         "format": formats.name_of(old.format),
         "tokenizer": counter.name,
         "tokens_before": before,
@@ -94,11 +99,11 @@ def _record(mended: Mended, tokenizer: str, seconds: float) -> dict[str, object]
         "tokens_saved": before - after,
         "messages_before": len(old.messages),
         "messages_after": len(new.messages),
-        "actions": [_action(done) for done in mended.mends],
-        "first_changed_message": repair_tally.first_changed(old.messages, new.messages),
+        "actions": [_action(fix) for fix in done.fixes],
+        "first_changed_message": first_difference(old.messages, new.messages),
     }
 
 
-def _action(done: Mend) -> dict[str, object]:
+def _action(fix: Fix) -> dict[str, object]:
     sizes = dict.fromkeys(("tokens_before", "tokens_after", "pointer"))
-    return {"rule": done.rule, "line": done.line, "call_id": done.call_id} | sizes
+    return {"rule": fix.rule, "line": fix.line, "call_id": fix.call_id} | sizes

@@ -37,6 +37,8 @@ from compactctl.layers.base import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from compactctl.transcript.accounting import Output
+
 
 def resolve(
     *,
@@ -94,7 +96,7 @@ def _resolve(
         entry = report.plain(
             "resolve",
             file,
-            _counts(lines, woven),
+            woven.counts.without(count_unreadable(lines)),
             warnings=warnings,
             seconds=clock.seconds(),
             actions=[_action(resolution) for resolution in found],
@@ -120,7 +122,7 @@ def _no_folders(resolver: SourcePointerResolver) -> list[str]:
 def _write(
     file: str,
     lines: Sequence[bytes],
-    woven: stream.Woven,
+    woven: Output,
     found: Sequence[SourceResolution],
     given: Mapping[str, Any],
 ) -> bool:
@@ -128,19 +130,8 @@ def _write(
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
         return files.write(chunks, given["output"] or files.STANDARD, file, in_place=False)
     return files.write(
-        woven.lines, given["output"], file, in_place=given["in_place"], original=lines
+        woven.chunks, given["output"], file, in_place=given["in_place"], original=lines
     )
-
-
-def _counts(lines: Sequence[bytes], woven: stream.Woven) -> dict[str, int]:
-    unreadable = count_unreadable(lines)
-    return {
-        "kept": woven.kept - unreadable,
-        "changed": woven.changed,
-        "dropped": woven.dropped,
-        "added": woven.added,
-        "unreadable": unreadable,
-    }
 
 
 def _action(resolution: SourceResolution) -> dict[str, Any]:

@@ -8,11 +8,12 @@ summary or the boundary itself: a harness that loads the file sets their parents
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from compactctl.formats.anthropic_content import Content
+from compactctl.graph import EntryGraph
 from compactctl.model import Block
 
 
@@ -105,14 +106,11 @@ class Tree:
         return entries
 
     def _path(self) -> set[str]:
-        """Give the last line and its ancestors."""
-        parent_of = {uuid: parent for _, uuid, parent in self._lines}
-        path: set[str] = set()
-        step: Any = self._lines[-1][1]
-        while isinstance(step, str) and step in parent_of and step not in path:
-            path.add(step)
-            step = parent_of[step]
-        return path
+        """Return the last line and its ancestors."""
+        ids = [own for _, own, _ in self._lines]
+        parents = [parent if isinstance(parent, str) else None for *_, parent in self._lines]
+        path, _ = EntryGraph(ids, parents).walk(len(ids) - 1)
+        return {ids[at] for at in path}
 
 
 class Preserved:
@@ -173,20 +171,7 @@ def _uuid(value: dict[str, Any], key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-class Links(Protocol):
-    """What became of ids when lines came and went (see ``links``)."""
-
-    def now(self, own: str) -> list[str]:
-        """Give what stands at the place of an entry: new lines in front of it, and itself."""
-
-    def between(self, first: str, last: str) -> list[str]:
-        """Give the same for all entries from one to another."""
-
-    def surviving(self, parent: str | None) -> str | None:
-        """Give an entry, or its nearest ancestor that is left."""
-
-
-def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
+def relink(record: dict[str, Any], links: EntryGraph) -> dict[str, Any]:
     """Let a boundary keep what is left, and came in, of the lines that it keeps."""
     metadata = record.get("compactMetadata")
     listed, segment = _member(metadata, "preservedMessages"), _member(metadata, "preservedSegment")

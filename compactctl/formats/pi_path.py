@@ -5,9 +5,12 @@ This is ``buildSessionContext`` of pi's agent, and for files without ids its mig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from compactctl.formats.values import identifier
+from compactctl.graph import EntryGraph
 
 if TYPE_CHECKING:
     from compactctl.formats.pi_content import Record
@@ -38,16 +41,13 @@ def context(entries: list[Entry]) -> list[Entry]:
 
 
 def _path(entries: list[Entry]) -> list[Entry]:
-    """Give the last entry behind all its ancestors; every entry where none has an id."""
-    by_id = {entry.record.id: entry for entry in entries if isinstance(entry.record.id, str)}
-    if not by_id:
+    """Return the last entry behind all its ancestors; every entry where none has an id."""
+    ids = [identifier(entry.record.id) for entry in entries]
+    last = next((at for at in range(len(ids) - 1, -1, -1) if ids[at] is not None), None)
+    if last is None:
         return entries
-    path: dict[str, Entry] = {}
-    step = next(entry.record.id for entry in reversed(entries) if isinstance(entry.record.id, str))
-    while isinstance(step, str) and step in by_id and step not in path:
-        path[step] = by_id[step]
-        step = by_id[step].record.parent_id
-    return list(path.values())[::-1]
+    path, _ = EntryGraph(ids, [identifier(entry.record.parent_id) for entry in entries]).walk(last)
+    return [entries[at] for at in reversed(path)]
 
 
 def _is_first_kept(entry: Entry, mark: Record) -> bool:
@@ -58,14 +58,7 @@ def _is_first_kept(entry: Entry, mark: Record) -> bool:
     return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
 
 
-class Links(Protocol):
-    """What became of ids when lines came and went (see ``links``)."""
-
-    def first(self, own: str) -> str:
-        """Give the first line of what follows from an entry on."""
-
-
-def relink(record: dict[str, Any], links: Links) -> dict[str, Any]:
+def relink(record: dict[str, Any], links: EntryGraph) -> dict[str, Any]:
     """Let a compaction keep what came in front of the first entry that it keeps."""
     first = record.get("firstKeptEntryId")
     return record | {"firstKeptEntryId": links.first(first)} if isinstance(first, str) else record

@@ -11,17 +11,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from compactctl.model import Block, Message
+from compactctl.view.compare import first_change
 from compactctl.view.pairs import open_loop
 
 Mode = Literal["auto", "keep", "drop"]
-
-
-def first_change(old: Sequence[Message], new: Sequence[Message]) -> int | None:
-    """Give the index of the first message that is not the very same object, None if all are."""
-    for position, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before is not after:
-            return position
-    return None if len(old) == len(new) else min(len(old), len(new))
 
 
 def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:

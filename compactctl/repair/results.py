@@ -9,6 +9,7 @@ import msgspec
 from compactctl import placeholders
 from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.repair.case import Step
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import Place, block_at
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from compactctl.repair.case import Case
 
-MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
-UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
+_MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
+_UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
 
 
 def place(case: Case) -> list[Message]:
@@ -27,8 +28,8 @@ def place(case: Case) -> list[Message]:
     A result in its place stays what it is.
     """
     answers = _answers(case.messages)
-    moved = case.places(*MISPLACED) & {*answers.values()}
-    rewritten = case.places("PAIR-08")
+    moved = {*case.broken(*_MISPLACED)} & {*answers.values()}
+    rewritten = {*case.broken("PAIR-08")}
     stays = {*answers.values()} - moved
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
@@ -149,3 +150,6 @@ def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
         for at, block in enumerate(message.blocks):
             if block.kind == "result" and Place(position, at) not in used:
                 case.done("PAIR-04" if block.call_id in answered else "PAIR-02", block)
+
+
+STEPS = (Step((*_MISPLACED, *_UNPAIRED), place),)

@@ -13,7 +13,7 @@ _HEAD = 24
 
 
 def types(part: Any) -> list[str]:
-    """Give the media type of each base64 image in a part of a line, "" for none that is known.
+    """Return the media type of each base64 image in a part of a line, "" for none that is known.
 
     The part is of any format: the data stands under ``data`` or in a ``data:`` URI.
     """

@@ -15,20 +15,20 @@ from compactctl.errors import CompactctlError
 from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message
 from compactctl.transcript import relink
-from compactctl.transcript.accounting import Written, account, emit
+from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
-from compactctl.transcript.meant import says
 from compactctl.transcript.relink import Made
+from compactctl.view.compare import same_view
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["Written", "account", "emit", "rewrite", "write"]
+__all__ = ["Output", "account", "emit", "rewrite", "write"]
 
 
 def write(
     transcript: Transcript, messages: Sequence[Message], mark: dict[str, Any] | None = None
-) -> tuple[Written, Transcript]:
+) -> tuple[Output, Transcript]:
     """Rewrite and read back: (the lines, what they say).
 
     What was not in the view before does not come into it by what goes, a branch that was given
@@ -46,7 +46,7 @@ def write(
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
-        if not back and (not transcript.hides or says(new.messages, messages)):
+        if not back and (not transcript.hides or same_view(new.messages, messages)):
             return written, new
         if bounded.keys() <= outside.keys():
             raise CompactctlError(_NOT_MEANT, file=transcript.name)
@@ -69,7 +69,7 @@ def rewrite(
     messages: Sequence[Message],
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
-) -> Written:
+) -> Output:
     """Give the lines of ``transcript`` with ``messages`` as their view.
 
     ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what

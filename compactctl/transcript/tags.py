@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from compactctl.transcript.loading import Transcript
-
 Row = tuple[Any, ...]
 """What a record holds of these members, in the order of ``_members``."""
 
 
 @functools.cache
 def reader(module: ModuleType) -> Callable[[Any], Row]:
-    """Give what reads the members off a decoded record of a format."""
+    """Return what reads the members off a decoded record of a format."""
     attributes = {field.encode_name: field.name for field in msgspec.structs.fields(module.Record)}
     names = [attributes[name] for name in _members(module)]
     if len(names) == 1:
@@ -30,7 +28,7 @@ def reader(module: ModuleType) -> Callable[[Any], Row]:
 
 
 def _members(module: ModuleType) -> list[str]:
-    """Name the members that entries of a format have of these, the type first."""
+    """Return the names of the members that a format has of these, the type first."""
     also: tuple[str, ...] = getattr(module, "ALSO_LINKED", ())
     further = [getattr(module, name, None) for name in ("SEQUENCE", "RELINKED")]
     return ["type", *(module.LINK or ()), *also, *filter(None, further)]
@@ -43,13 +41,12 @@ class Tags:
     which an entry names what it keeps of those before it.
     """
 
-    def __init__(self, transcript: Transcript) -> None:
-        """Sort what was read with the records; a value of another type is none."""
-        module = transcript.format
+    def __init__(self, module: ModuleType, rows: Sequence[Row]) -> None:
+        """Sort the rows of a format by member; a value of another type is none."""
         columns: dict[str | None, Sequence[Any]] = dict(
-            zip(_members(module), zip(*transcript.tags, strict=True), strict=True)
+            zip(_members(module), zip(*rows, strict=True), strict=True)
         )
-        none = (None,) * len(transcript.entries)
+        none = (None,) * len(rows)
         own, parent = module.LINK or (None, None)
         self.ids: list[str | None] = _only(str, columns.get(own, none))
         self.parents: list[str | None] = _only(str, columns.get(parent, none))

@@ -11,7 +11,7 @@ from strategies import transcripts
 
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import exact
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 
 FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
 SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
@@ -52,14 +52,14 @@ def damage(draw, lines):
 def test_a_broken_transcript_is_mended_once_and_for_all(name, data):
     broken = data.draw(damage(data.draw(transcripts(name)).lines))
     try:
-        done = mend(broken, "test", name)
+        done = repair(broken, "test", name)
     except CompactctlError:
         return
     assert words(done.before) <= told(done.after)
     if not done.left:
-        again = mend(done.lines, "test", name)
+        again = repair(done.lines, "test", name)
         assert b"".join(again.lines) == b"".join(done.lines)
-        assert not again.mends
+        assert not again.fixes
 
 
 def words(transcript):
@@ -84,6 +84,6 @@ def told(transcript):
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
 def test_what_a_repair_gave_is_left_alone(name, data):
-    done = mend(data.draw(transcripts(name)).lines, "test", name)
-    again = mend(done.lines, "test", name)
+    done = repair(data.draw(transcripts(name)).lines, "test", name)
+    again = repair(done.lines, "test", name)
     assert done.left or list(again.lines) == list(done.lines)
