@@ -23,7 +23,7 @@ class Slimmed(msgspec.Struct, frozen=True):
     bytes_after: int
 
     def line(self) -> str:
-        """Give the line for people."""
+        """Return the line for people."""
         saved = self.bytes_before - self.bytes_after
         share = f" (−{saved / self.bytes_before:.1%})" if saved else ""
         return f"slim: {self.bytes_before:,} → {self.bytes_after:,} bytes{share}"
@@ -52,9 +52,9 @@ def slim(result: Result) -> Slimmed:
 
 
 def _changed(transcript: Transcript) -> dict[int, bytes | None]:
-    """Give the new bytes of each entry that holds copies, None for one that is nothing else."""
+    """Return the new bytes of each entry that holds copies, None for one that is nothing else."""
     module = transcript.format
-    view = {block.entry for message in transcript.messages for block in message.blocks}
+    view = transcript.shown()
     changed: dict[int, bytes | None] = {}
     for index, entry in enumerate(transcript.entries):
         if not any(key in entry.raw for key in module.SLIM_KEYS):

@@ -57,9 +57,9 @@ def _broken(transcript: Transcript) -> int | None:
 
 
 def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
-    """Give entries of an id that is taken one of their own; what follows follows the nearest.
+    """Give entries whose id is taken one of their own; children follow the nearest of an id.
 
-    A copy of an entry goes, for the entry itself stays. None where every id is there once.
+    An exact copy of an entry is dropped. None where every id is there once.
     """
     if transcript.format.LINK is None:
         return None
@@ -157,7 +157,7 @@ def _candidates(said: Sequence[int], end: int) -> Iterator[int]:
 
 def _said(transcript: Transcript, links: Tags) -> list[int]:
     """Return the entries of the conversation, in order."""
-    shown = {block.entry for message in transcript.messages for block in message.blocks}
+    shown = transcript.shown()
     if getattr(transcript.format, "FOLLOWS_LINKS", False):  # the view shows nothing that is lost
         kinds = {links.types[index] for index in shown}
         return [index for index, kind in enumerate(links.types) if kind in kinds]

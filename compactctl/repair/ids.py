@@ -57,7 +57,7 @@ class _Free:
         self._numbers: Counter[str] = Counter()
 
     def name(self, wanted: str) -> str:
-        """Give ``wanted``, numbered if it is taken."""
+        """Return ``wanted``, numbered if it is taken."""
         name = wanted
         while name in self._taken:
             self._numbers[wanted] += 1
@@ -116,7 +116,7 @@ def rename(case: Case) -> list[Message]:
 
 
 def _legal(call_id: str, profile: str) -> str:
-    """Give an id that the provider takes: of legal characters, and not too long."""
+    """Return an id that the provider takes: of legal characters, and not too long."""
     legal = _ILLEGAL.sub("_", call_id) if profile == "anthropic" else call_id
     longest = LONGEST.get(profile, len(legal))
     if len(legal) <= longest:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 UNREADABLE = "compactctl.unreadable"
 
-_DAMAGE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
+_FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
 _READER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
@@ -32,7 +32,7 @@ def fix_damage(
     transcript: Transcript, lines: Sequence[bytes], actions: list[Action]
 ) -> list[bytes]:
     """Write damaged lines anew; every other line is the very same object."""
-    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _DAMAGE}
+    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _FIXABLE}
     firsts = {entry.line: at for at, entry in reversed([*enumerate(transcript.entries)])}
     fixed = list(lines)
     for number, rule in damaged.items():
@@ -102,7 +102,7 @@ def gone(transcript: Transcript, index: int) -> bytes:
 
 def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action]) -> None:
     """Take ``cache_control`` off all blocks of the view but the last few."""
-    shown = sorted({block.entry for m in transcript.messages for block in m.blocks})
+    shown = sorted(transcript.shown())
     left = rules.MAX_CACHED
     for index in reversed(shown):
         raw = transcript.entries[index].raw

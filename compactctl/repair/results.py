@@ -89,7 +89,7 @@ def _missing_behind(
     moved: set[Place],
     rewritten: set[Place],
 ) -> Iterator[Block]:
-    """Give the results that a message has to be followed by: moved ones, then made ones."""
+    """Return the results that a message has to be followed by: moved ones, then made ones."""
     calls = {
         Place(position, at): block
         for at, block in enumerate(case.messages[position].blocks)
@@ -113,7 +113,7 @@ def _missing_behind(
 
 
 def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
-    """Say whether all that a result has to pass stands in its own line."""
+    """Return True if a result has nothing to pass but parts of its own line."""
     message = case.messages[here.message]
     before = message.blocks[: here.block]
     entry = message.blocks[here.block].entry
@@ -125,7 +125,7 @@ def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
 
 
 def _answer_type(case: Case, call: Block) -> str:
-    """Give the type that the result of a call must have, where the format has several."""
+    """Return the type that the result of a call must have, where the format has several."""
     type_of = getattr(case.transcript.format, "answer_type", None)
     record = exact.object_or_none(case.transcript.entries[call.entry].raw) if type_of else None
     return type_of(record, call) if type_of and record else ""

@@ -88,7 +88,7 @@ def find(transcript: Transcript) -> Iterator[Fault]:
     tags = transcript.links()
     if module.LINK:
         graph = EntryGraph(tags.ids, tags.parents)
-        shown = {block.entry for message in transcript.messages for block in message.blocks}
+        shown = transcript.shown()
         if len(graph.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
         if not graph.is_one:

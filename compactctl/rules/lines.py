@@ -127,7 +127,7 @@ def find(transcript: Transcript, profile: str = "anthropic") -> Iterator[Fault]:
     module = transcript.format
     if not (module.ONE_LINE_A_MESSAGE or module.PROFILE == "openai-chat"):
         return
-    shown = {block.entry for message in transcript.messages for block in message.blocks}
+    shown = transcript.shown()
     own = {*transcript.durable}
     first = min(shown, default=0)  # what stands before belongs to an earlier view
     last = max(shown, default=-1)

@@ -49,6 +49,10 @@ class Transcript(msgspec.Struct, frozen=True):
         """Return what ties the entries together, member by member."""
         return Tags(self.format, self.tags)
 
+    def shown(self) -> set[int]:
+        """Return the entries that the view shows anything of."""
+        return {block.entry for message in self.messages for block in message.blocks}
+
     def line_of(self, entry: int) -> int | None:
         """Return the line that an entry stands on; None for what a layer made."""
         return None if entry == MADE else self.entries[entry].line
@@ -126,7 +130,7 @@ def parse(
 
 
 def session(transcript: Transcript) -> str:
-    """Give the name of the session, as the first record that has one says; else ``transcript``."""
+    """Return the name of the session by the first record that has one; else ``transcript``."""
     session_of = getattr(transcript.format, "session_of", None)
     if session_of is None:
         return "transcript"

@@ -75,7 +75,7 @@ def _identity(new: Made, parent: str) -> str:
 def _write(
     transcript: Transcript, new: Made, identity: str, parent: str | None
 ) -> list[dict[str, Any]]:
-    """Give the records that hold ``new``: one, or several where a line holds less than a run."""
+    """Return the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
     written = transcript.format.create(new.role, new.blocks, like, identity, parent)

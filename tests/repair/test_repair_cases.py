@@ -9,7 +9,7 @@ import builders
 import pytest
 from builders import assistant, call, exchange, ids, load, result, text, texts, thinking, user
 
-from compactctl import placeholders
+from compactctl import formats, placeholders
 from compactctl.model import Message
 from compactctl.placeholders import MISSING_START
 from compactctl.repair.chain import GAP
@@ -17,7 +17,7 @@ from compactctl.repair.engine import repair
 from compactctl.repair.lines import UNREADABLE
 from compactctl.rules import findings
 
-FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
+FORMATS = formats.names()
 every_format = pytest.mark.parametrize("name", FORMATS)
 
 

@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import transcripts
 
+from compactctl import formats
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import exact
 from compactctl.repair.engine import repair
+from compactctl.repair.steps import STEPS
+from compactctl.rules import BY_ID, RULES
 
-FORMATS = ("claude-code", "codex", "events", "messages", "openai", "pi")
+FORMATS = formats.names()
 SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
 
 KINDS = ("delete", "repeat", "swap", "end", "shuffle", "cut", "splice")
@@ -87,3 +90,10 @@ def test_what_a_repair_gave_is_left_alone(name, data):
     done = repair(data.draw(transcripts(name)).lines, "test", name)
     again = repair(done.lines, "test", name)
     assert done.left or list(again.lines) == list(done.lines)
+
+
+def test_a_rule_that_sends_to_repair_has_a_step_and_a_step_has_rules():
+    fixed = {rule for step in STEPS for rule in step.rules}
+    assert fixed <= BY_ID.keys()
+    sent = {rule.id for rule in RULES if "compactctl repair" in rule.fix}
+    assert sent - fixed <= {"GATE-02"}  # a gateway's rule; repair judges by the format's profile
