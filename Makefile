@@ -42,7 +42,7 @@ types: $(VENV)/.dev
 
 ## The property tests with many more examples (about ten minutes).
 fuzz: $(VENV)/.dev
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q tests/test_laws.py tests/protocol tests/test_lines.py
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q tests/test_laws.py tests/rules tests/test_lines.py
 
 ## Break 20,000 files in every way, validate and repair them (about ten minutes).
 fuzz-files: $(VENV)/.dev

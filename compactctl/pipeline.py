@@ -13,12 +13,13 @@ from compactctl.errors import HardLimitError, InvalidTranscriptError
 from compactctl.layers import thinking
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import MADE, Message
+from compactctl.rules import BY_ID
 from compactctl.rules.check import Problem, breaks_pairs, pair_problems
-from compactctl.rules.registry import BY_ID
 from compactctl.tokens import Counter, count_view, recount_view
 from compactctl.transcript.loading import Transcript, session
-from compactctl.transcript.rewrite import Written, account, rewrite, write
-from compactctl.view.edits import Edits, apply, first_change
+from compactctl.transcript.rewrite import Output, account, rewrite, write
+from compactctl.view.compare import first_change
+from compactctl.view.edits import Edits, apply
 from compactctl.view.index import View
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -70,9 +71,9 @@ class Result(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     mark: dict[str, Any] | None
     steps: list[Step]
-    lines: Written | None = None
+    lines: Output | None = None
 
-    def written(self) -> Written:
+    def written(self) -> Output:
         """Return the lines that hold the view; what no layer ran over stays as it is."""
         return self.lines or _as_read(self.transcript)
 
@@ -127,16 +128,16 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
 
 def describe(problem: Problem) -> str:
-    """Say what does not hold and how to mend it."""
+    """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.mend}"
+    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
     """Give the line of the block that a problem is about."""
     block = messages[problem.place.message].blocks[problem.place.block]
-    return transcript.entries[block.entry].line if block.entry >= 0 else None
+    return transcript.line_of(block.entry)
 
 
 def run(
@@ -276,7 +277,7 @@ def _read_back(draft: _Draft) -> _Draft:
     return _Draft(new, View(new.messages), [draft.origin(index) for index in written.origins])
 
 
-def _written(transcript: Transcript, draft: _Draft) -> Written:
+def _written(transcript: Transcript, draft: _Draft) -> Output:
     """Return the lines that hold the view, counted against those that ``transcript`` had.
 
     They are read back only where lines that go may reveal hidden ones; elsewhere the laws hold
@@ -294,6 +295,6 @@ def _written(transcript: Transcript, draft: _Draft) -> Written:
     return account(transcript.entries, chunks, list(draft.origins))
 
 
-def _as_read(transcript: Transcript) -> Written:
+def _as_read(transcript: Transcript) -> Output:
     chunks = [entry.raw for entry in transcript.entries]
     return account(transcript.entries, chunks, [*range(len(chunks))])

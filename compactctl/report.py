@@ -6,13 +6,16 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.jsonl import exact
-from compactctl.rules.registry import BY_ID
+from compactctl.rules import BY_ID
 from compactctl.rules.rule import CHAT
 from compactctl.text import plural
+from compactctl.transcript.accounting import LineCounts
 from compactctl.view import pairs
 
 if TYPE_CHECKING:
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
 
     from compactctl.layers.base import Action
     from compactctl.pipeline import Result, Step
+    from compactctl.transcript.accounting import Output
     from compactctl.transcript.loading import Transcript
-    from compactctl.transcript.rewrite import Written
 
 __all__ = ["append", "details", "line", "open_tail", "plain", "record", "say"]
 
@@ -46,7 +49,7 @@ def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
 def details(step: Step, transcript: Transcript) -> list[str]:
     """Give a line for each action, for ``-v``."""
     return [
-        f"  line {_line(action, transcript) or '?'}: {action.rule}"
+        f"  line {transcript.line_of(action.entry) or '?'}: {action.rule}"
         f"{f' {action.call_id}' if action.call_id else ''}: "
         f"{action.tokens_before:,} → {plural(action.tokens_after, 'token')}"
         f"{f', {action.pointer}' if action.pointer else ''}"
@@ -81,14 +84,10 @@ def warn_of_no_message(transcript: Transcript) -> str | None:
     return f"{transcript.name}: warning: no message in it, read as {name}"
 
 
-def _line(action: Action, transcript: Transcript) -> int | None:
-    return transcript.entries[action.entry].line if action.entry >= 0 else None
-
-
 def record(
     stage: str,
     result: Result,
-    written: Written | None,
+    written: Output | None,
     tokenizer: str,
     seconds: float,
     *,
@@ -102,14 +101,8 @@ def record(
     transcript, steps = result.transcript, result.steps if total is None else [total]
     before, after = (steps[0].tokens_before, steps[-1].tokens_after) if steps else (None, None)
     first = [step.first_changed for step in steps if step.first_changed is not None]
-    unread = transcript.unreadable
-    lines = {
-        "kept": (written.kept if written else transcript.entries[-1].line) - unread,
-        "changed": written.changed if written else 0,
-        "dropped": written.dropped if written else 0,
-        "added": written.added if written else 0,
-        "unreadable": unread,
-    }
+    counts = written.counts if written else LineCounts(transcript.entries[-1].line)
+    lines = counts.without(transcript.unreadable)
     return plain(stage, transcript.name, lines, warnings=_warnings(result), seconds=seconds) | {
         "format": transcript.format.name,
         "tokenizer": tokenizer,
@@ -126,7 +119,7 @@ def record(
 def plain(
     stage: str,
     source: str,
-    lines: dict[str, int],
+    lines: LineCounts,
     *,
     warnings: Iterable[str],
     seconds: float,
@@ -144,7 +137,7 @@ def plain(
         "tokens_saved": None,
         "messages_before": None,
         "messages_after": None,
-        "lines": lines,
+        "lines": msgspec.structs.asdict(lines),
         "actions": list(actions),
         "first_changed_message": None,
         "warnings": list(warnings),
@@ -165,7 +158,7 @@ def _warnings(result: Result) -> list[str]:
 def _action(action: Action, transcript: Transcript) -> dict[str, Any]:
     return {
         "rule": action.rule,
-        "line": _line(action, transcript),
+        "line": transcript.line_of(action.entry),
         "call_id": action.call_id,
         "tokens_before": action.tokens_before,
         "tokens_after": action.tokens_after,

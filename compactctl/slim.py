@@ -11,8 +11,8 @@ import msgspec
 from compactctl.jsonl import exact
 from compactctl.pipeline import Result
 from compactctl.transcript import relink
+from compactctl.transcript.accounting import account, emit
 from compactctl.transcript.loading import Transcript, parse
-from compactctl.transcript.rewrite import account, emit
 
 
 class Slimmed(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Slimmed(msgspec.Struct, frozen=True):
     bytes_after: int
 
     def line(self) -> str:
-        """Give the line for people."""
+        """Return the line for people."""
         saved = self.bytes_before - self.bytes_after
         share = f" (−{saved / self.bytes_before:.1%})" if saved else ""
         return f"slim: {self.bytes_before:,} → {self.bytes_after:,} bytes{share}"
@@ -51,9 +51,9 @@ def slim(result: Result) -> Slimmed:
 
 
 def _changed(transcript: Transcript) -> dict[int, bytes | None]:
-    """Give the new bytes of each entry that holds copies, None for one that is nothing else."""
+    """Return the new bytes of each entry that holds copies, None for one that is nothing else."""
     form = transcript.format
-    view = {block.entry for message in transcript.messages for block in message.blocks}
+    view = transcript.shown()
     changed: dict[int, bytes | None] = {}
     for index, entry in enumerate(transcript.entries):
         if not any(key in entry.raw for key in form.slim_keys):

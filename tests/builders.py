@@ -20,7 +20,8 @@ from compactctl.tokens import load_counter
 from compactctl.transcript import loading
 from compactctl.transcript import rewrite as rewriting
 from compactctl.transcript.rewrite import changed_entries
-from compactctl.view.edits import apply, first_change
+from compactctl.view.compare import first_change
+from compactctl.view.edits import apply
 from compactctl.view.index import View
 
 COUNTER = load_counter("o200k_base")

@@ -16,8 +16,8 @@ from compactctl import formats
 from compactctl.errors import InputError
 from compactctl.formats.claude_code import FORMAT as CLAUDE_CODE
 from compactctl.pipeline import refuse_broken
+from compactctl.rules import BY_ID
 from compactctl.rules.findings import find
-from compactctl.rules.registry import BY_ID
 from compactctl.rules.rule import PROFILES
 from compactctl.transcript import loading
 

@@ -83,8 +83,8 @@ def test_no_layer_gives_the_same_bytes(name, data):
     found = load(case.lines, name)
     written = rewrite(found, list(found.messages))
     assert written.lines() == case.lines
-    assert written.kept == len(case.lines)
-    assert written.changed == written.dropped == written.added == 0
+    assert written.counts.kept == len(case.lines)
+    assert written.counts.changed == written.counts.dropped == written.counts.added == 0
 
 
 @law
@@ -162,12 +162,12 @@ def test_nothing_read_is_mutated(name, data):
 def test_every_line_is_accounted_for_once(name, data):
     case, _, result = run_any(data, name)
     written = result.written()
-    assert written.kept + written.changed + written.dropped == len(case.lines)
+    assert written.counts.kept + written.counts.changed + written.counts.dropped == len(case.lines)
     lines = report.record("compact", result, written, COUNTER.name, 0)["lines"]
     added = lines.pop("added")
     assert sum(lines.values()) == len(case.lines)
     if not case.glued:
-        assert len(written.lines()) == written.kept + written.changed + added
+        assert len(written.lines()) == written.counts.kept + written.counts.changed + added
 
 
 @law
@@ -181,7 +181,7 @@ def test_untouched_lines_keep_their_bytes_and_their_order(name, data):
         for at, chunk in zip(written.origins, written.chunks, strict=True)
         if at != MADE and chunk.rstrip(b"\r\n") == found.entries[at].raw.rstrip(b"\r\n")
     ]
-    assert len(kept) == written.kept or case.glued
+    assert len(kept) == written.counts.kept or case.glued
 
 
 @law
@@ -374,4 +374,4 @@ def test_a_damaged_file_is_refused_or_worked_on(lines, names, given_options):
         return
     written = pipeline.run(found, names, given_options, COUNTER).written()
     assert not [p for p in errors(load(written.lines(), None)) if breaks_pairs(p)]
-    assert written.kept + written.changed + written.dropped == len(lines)
+    assert written.counts.kept + written.counts.changed + written.counts.dropped == len(lines)

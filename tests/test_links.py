@@ -110,7 +110,7 @@ def test_roots_and_dangling_parents_behind_a_new_line_stay_as_they_are():
 def test_the_lines_that_need_no_new_parent_keep_their_bytes():
     found = load(CHAIN, "claude-code")
     new = rewrite(found, drop("two")(found.messages))
-    assert (new.kept, new.changed, new.dropped) == (2, 1, 1)
+    assert (new.counts.kept, new.counts.changed, new.counts.dropped) == (2, 1, 1)
     assert [new.chunks[0], new.chunks[2]] == [CHAIN[0], CHAIN[3]]
 
 

@@ -24,6 +24,7 @@ from builders import (
 
 from compactctl import formats
 from compactctl.model import MADE, Block, Message
+from compactctl.transcript.accounting import LineCounts
 
 SAID = [user("go"), *reading("a", "one"), *reading("b", "two"), assistant("done"), user("thanks")]
 ODD = b'{ "role" : "user", "content":"\\u00e9" , "n": 1.0e5, "n": 12345678901234567890123 }\r\n'
@@ -52,7 +53,7 @@ def test_an_untouched_view_is_the_same_bytes(name):
     written = lines(*SAID, format_name=name)
     found = load(written, name)
     assert rewrite(found, found.messages).chunks == written
-    assert rewrite(found, list(found.messages)).added == 0
+    assert rewrite(found, list(found.messages)).counts.added == 0
 
 
 @pytest.mark.parametrize("name", formats.names())
@@ -127,7 +128,7 @@ def test_of_two_objects_on_one_line_one_can_go(gone):
     found = load([one, two.rstrip() + three], "messages")
     new = rewrite(found, without(found, gone))
     assert b"".join(new.chunks) == one + (three if gone == 1 else two)
-    assert (new.kept, new.changed, new.dropped) == (1, 1, 0)
+    assert new.counts == LineCounts(1, 1)
 
 
 def test_a_line_between_two_objects_on_one_line_parts_them():
@@ -152,7 +153,7 @@ def test_what_is_added_to_a_message_goes_into_its_line_where_a_line_is_a_message
     first = found.messages[0]
     new = rewrite(found, [Message("user", (*first.blocks, text("more"))), found.messages[1]])
     assert [part["text"] for part in json.loads(new.chunks[0])["content"]] == ["go", "more"]
-    assert (new.changed, new.added) == (1, 0)
+    assert (new.counts.changed, new.counts.added) == (1, 0)
 
 
 def test_messages_that_became_one_are_one_line_in_the_order_of_the_view():
@@ -186,7 +187,12 @@ def test_every_old_line_is_counted_once_and_new_ones_apart():
     found = load([*lines(*SAID), b"not json\n", b"\n"], "messages")
     view = with_made(found, 3, role="assistant")
     new = rewrite(found, [edited(found, 0, "no")[0], *view[3:]])
-    assert (new.kept, new.changed, new.dropped, new.added) == (6, 1, 2, 1)
+    assert (new.counts.kept, new.counts.changed, new.counts.dropped, new.counts.added) == (
+        6,
+        1,
+        2,
+        1,
+    )
 
 
 def test_origins_tell_where_each_chunk_is_from():
@@ -275,7 +281,7 @@ def test_in_pi_an_entry_written_twice_goes_twice():
     left = [m for m in found.messages if "kept one" not in texts([m])]
     written, again = write(found, left)
     assert texts(again.messages) == ["forgotten", "kept two", "kept three"]
-    assert written.dropped == 2
+    assert written.counts.dropped == 2
 
 
 def rewound(own, parent, role, words):

@@ -94,9 +94,9 @@ def test_a_second_run_does_nothing():
 def test_every_line_is_accounted_for():
     before = dumped(session())
     written = slimmed(before).result.written()
-    assert written.kept + written.changed + written.dropped == len(before)
-    assert written.added == 0
-    assert written.dropped == len(before) - len(TALK)
+    assert written.counts.kept + written.counts.changed + written.counts.dropped == len(before)
+    assert written.counts.added == 0
+    assert written.counts.dropped == len(before) - len(TALK)
 
 
 def test_the_bytes_saved_are_stated():

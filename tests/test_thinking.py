@@ -7,7 +7,7 @@ from builders import assistant, call, exchange, result, roles, settle, text, thi
 
 from compactctl.layers.thinking import left_of
 from compactctl.model import Message
-from compactctl.view.edits import first_change
+from compactctl.view.compare import first_change
 
 SAID = view(
     user("go"),

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from compactctl import cli
-from compactctl.rules.registry import BY_ID, FAMILIES, FILE_RULES, RULES
+from compactctl.rules import BY_ID, FILE_RULES, RULE_MODULES, RULES
 from compactctl.rules.rule import PROFILES
 
 
@@ -337,16 +337,16 @@ def test_rules_as_json(run):
     }
 
 
-def test_ids_are_unique_and_in_the_family_that_finds_them():
+def test_ids_are_unique_and_in_the_module_that_finds_them():
     every = [rule.id for rule in (*RULES, *FILE_RULES)]
     assert len(every) == len(set(every)) == len(BY_ID)
-    assert all(hasattr(family, "find") for family in FAMILIES)
+    assert all(hasattr(module, "find") for module in RULE_MODULES)
 
 
 @pytest.mark.parametrize("rule", BY_ID.values(), ids=lambda rule: rule.id)
 def test_a_row_is_complete(rule):
     assert rule.says
-    assert rule.mend
+    assert rule.fix
     assert rule.says[0].islower()
     assert not rule.says.endswith(".")
     assert set(rule.provider) <= set(PROFILES) >= rule.profiles

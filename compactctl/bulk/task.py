@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.bulk.settings import Recipe
-    from compactctl.transcript.rewrite import Written
+    from compactctl.transcript.accounting import Output
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
@@ -183,7 +183,7 @@ def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) ->
         report.append(recipe.report, entry)
 
 
-def _bytes(raw: bytes, lines: list[bytes], written: Written | None) -> bytes:
+def _bytes(raw: bytes, lines: list[bytes], written: Output | None) -> bytes:
     """Return what is to be written: the very bytes of the source if nothing in them changed."""
     if written is None:
         return raw

@@ -16,6 +16,7 @@ from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files.output import write_output
 from compactctl.files.reading import STANDARD
+from compactctl.transcript.accounting import LineCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +48,7 @@ def run(options: Options) -> int:
     warnings = [_UNRESOLVED] if unresolved else []
     if options.report:
         unreadable = count_unreadable(lines)
-        counts = {"kept": 0, "changed": 0, "dropped": len(lines) - unreadable, "added": 0}
-        counts["unreadable"] = unreadable
+        counts = LineCounts(kept=0, dropped=len(lines) - unreadable, unreadable=unreadable)
         seconds = time.monotonic() - start
         entry = report.plain("render", file, counts, warnings=warnings, seconds=seconds)
         report.append(options.report, entry)

@@ -25,12 +25,16 @@ from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files.output import write_output
 from compactctl.files.reading import read_lines
-from compactctl.repair.engine import Mend, Mended, mend
+from compactctl.repair import engine
 from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
-from compactctl.transcript import repair_tally
+from compactctl.transcript.accounting import kept_lines
+from compactctl.view.compare import first_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactctl.repair.engine import Fix, Repaired
     from compactctl.rules.findings import Finding
 
 
@@ -54,24 +58,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(options: Options) -> int:
-    """Mend FILE and write the result."""
+    """Repair FILE and write the result."""
     start = time.monotonic()
     file, output, in_place = options.file, options.output, options.in_place
     check_outputs(file, output, options.report, in_place=in_place)
     lines = read_lines(file)
-    mended = mend(lines, file, options.format, options.thinking)
+    done = engine.repair(lines, file, options.format, options.thinking)
     if not options.quiet:
-        for done in mended.mends:
-            reports.say(f"repair: {done}")
-    if mended.left:
-        raise _unmendable(mended.left[0])
+        for fix in done.fixes:
+            reports.say(f"repair: {fix}")
+    if done.left:
+        raise _unfixable(done.left[0])
     if options.report:
-        reports.append(options.report, _record(mended, options.tokenizer, start))
+        reports.append(options.report, _record(lines, done, options.tokenizer, start))
     written = options.dry_run or write_output(
-        mended.lines, output, file, in_place=in_place, original=lines
+        done.lines, output, file, in_place=in_place, original=lines
     )
     if not options.quiet:
-        said = plural(len(mended.mends), "mend") if mended.mends else "nothing to mend"
+        said = plural(len(done.fixes), "mend") if done.fixes else "nothing to mend"
         reports.say(f"repair: {said}{'' if written and not options.dry_run else '; ' + DRY_RUN}")
     return 0
 
@@ -79,23 +83,24 @@ def run(options: Options) -> int:
 COMMAND = Command(Options, run, "compactctl repair broken.jsonl -o mended.jsonl")
 
 
-def _unmendable(finding: Finding) -> InvalidTranscriptError:
+def _unfixable(finding: Finding) -> InvalidTranscriptError:
     advice = finding.mend.removeprefix("run `compactctl repair`, or ")
     said = f"{finding.rule}: {finding.text}, which repair can not mend; {advice}"
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 
-def _record(mended: Mended, tokenizer: str, start: float) -> dict[str, object]:
-    """Give the JSON record; a mend itself has no size, but what is made and dropped has."""
+def _record(
+    lines: Sequence[bytes], done: Repaired, tokenizer: str, start: float
+) -> dict[str, object]:
+    """Return the JSON record; a fix itself has no size, but what is made and dropped has."""
     counter = counter_for_one(tokenizer)
-    old, new = mended.before, mended.after
-    lines, kept = repair_tally.account(mended.read, mended.written)
-    unread = count_unreadable(kept)
-    lines |= {"kept": lines["kept"] - unread, "unreadable": unread}
+    old, new, output = done.before, done.after, done.output
+    kept = sorted(kept_lines(lines, output.chunks, output.origins))
+    counts = output.counts.without(count_unreadable([lines[index] for index in kept]))
     before, after = count_view(counter, old.messages), count_view(counter, new.messages)
     counter.save()
     seconds = time.monotonic() - start
-    return reports.plain("repair", old.name, lines, warnings=(), seconds=seconds) | {
+    return reports.plain("repair", old.name, counts, warnings=(), seconds=seconds) | {
         "format": old.format.name,
         "tokenizer": counter.name,
         "tokens_before": before,
@@ -103,11 +108,11 @@ def _record(mended: Mended, tokenizer: str, start: float) -> dict[str, object]:
         "tokens_saved": before - after,
         "messages_before": len(old.messages),
         "messages_after": len(new.messages),
-        "actions": [_action(done) for done in mended.mends],
-        "first_changed_message": repair_tally.first_changed(old.messages, new.messages),
+        "actions": [_action(fix) for fix in done.fixes],
+        "first_changed_message": first_difference(old.messages, new.messages),
     }
 
 
-def _action(done: Mend) -> dict[str, object]:
+def _action(fix: Fix) -> dict[str, object]:
     sizes = dict.fromkeys(("tokens_before", "tokens_after", "pointer"))
-    return {"rule": done.rule, "line": done.line, "call_id": done.call_id} | sizes
+    return {"rule": fix.rule, "line": fix.line, "call_id": fix.call_id} | sizes

@@ -38,6 +38,8 @@ from compactctl.text import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.transcript.accounting import Output
+
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Add one verified resolution for each source that a fact or a pending item points to."""
@@ -80,7 +82,7 @@ def run(options: Options) -> int:
         entry = report.plain(
             "resolve",
             file,
-            _counts(lines, woven),
+            woven.counts.without(count_unreadable(lines)),
             warnings=warnings,
             seconds=time.monotonic() - start,
             actions=[_action(resolution) for resolution in found],
@@ -122,7 +124,7 @@ def _no_folders(resolver: SourcePointerResolver) -> list[str]:
 
 def _write(
     lines: Sequence[bytes],
-    woven: stream.Woven,
+    woven: Output,
     found: Sequence[SourceResolution],
     options: Options,
 ) -> bool:
@@ -130,18 +132,7 @@ def _write(
     if options.json:
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
         return write_output(chunks, output or STANDARD, file, in_place=False)
-    return write_output(woven.lines, output, file, in_place=options.in_place, original=lines)
-
-
-def _counts(lines: Sequence[bytes], woven: stream.Woven) -> dict[str, int]:
-    unreadable = count_unreadable(lines)
-    return {
-        "kept": woven.kept - unreadable,
-        "changed": woven.changed,
-        "dropped": woven.dropped,
-        "added": woven.added,
-        "unreadable": unreadable,
-    }
+    return write_output(woven.chunks, output, file, in_place=options.in_place, original=lines)
 
 
 def _action(resolution: SourceResolution) -> dict[str, Any]:

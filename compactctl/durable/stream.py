@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,9 +17,13 @@ from compactctl.durable.records import (
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
+from compactctl.model import MADE
+from compactctl.transcript.accounting import account_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from compactctl.transcript.accounting import Output
 
 
 class RecordLine(msgspec.Struct, frozen=True):
@@ -114,40 +118,30 @@ def resolutions_of(lines: Iterable[RecordLine]) -> list[SourceResolution]:
     return [line.record for line in lines if isinstance(line.record, SourceResolution)]
 
 
-class Woven(NamedTuple):
-    """A stream with new records, and what became of its lines."""
-
-    lines: list[bytes]
-    kept: int
-    changed: int
-    dropped: int
-    added: int
-
-
 def weave(
     lines: Sequence[bytes],
     here: Iterable[RecordLine],
     state: Sequence[RecordLine],
     found: Sequence[SourceResolution],
-) -> Woven:
+) -> Output:
     """Put records of a state and the resolutions found now at the end of a stream.
 
     Resolutions that an earlier run left go, unless they say the same. A torn last line stays the
     last: anywhere else it would be damage.
     """
-    kept = list(lines)
+    left = list(lines)
     old = [line for line in here if isinstance(line.record, SourceResolution)]
     new = [exact.dump(to_json(resolution)) for resolution in found]
     if resolutions_of(old) == list(found):
         new = []
     else:
         for line in old:
-            kept[line.number - 1] = _without(line.raw, kept[line.number - 1])
-    changed = sum(before != after for before, after in zip(lines, kept, strict=True))
-    dropped = kept.count(b"")
+            left[line.number - 1] = _without(line.raw, left[line.number - 1])
+    origins = [index for index, line in enumerate(left) if line]
     added = [*(line.raw for line in state), *new]
-    whole = _with_end([line for line in kept if line], added)
-    return Woven(whole, len(lines) - changed, changed - dropped, dropped, len(added))
+    whole, at = _with_end([line for line in left if line], added)
+    origins[at:at] = [MADE] * len(added)
+    return account_lines(lines, whole, origins)
 
 
 def _without(record: bytes, line: bytes) -> bytes:
@@ -156,9 +150,10 @@ def _without(record: bytes, line: bytes) -> bytes:
     return b"" if exact.is_blank(rest) else rest
 
 
-def _with_end(lines: list[bytes], added: Sequence[bytes]) -> list[bytes]:
+def _with_end(lines: list[bytes], added: Sequence[bytes]) -> tuple[list[bytes], int]:
+    """Put records at the end: (the lines, the index of the first record)."""
     if not added:
-        return lines
+        return lines, len(lines)
     newline = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
     torn = []
     if lines and not lines[-1].endswith(b"\n"):
@@ -166,4 +161,4 @@ def _with_end(lines: list[bytes], added: Sequence[bytes]) -> list[bytes]:
             lines[-1] += newline
         else:
             torn.append(lines.pop())
-    return [*lines, *(record + newline for record in added), *torn]
+    return [*lines, *(record + newline for record in added), *torn], len(lines)

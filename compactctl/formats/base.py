@@ -8,13 +8,14 @@ lines and blocks; it knows nothing of layers, rules or files.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from compactctl.graph import EntryGraph
     from compactctl.model import Block, Role
     from compactctl.view.builder import Assembler
 
@@ -49,22 +50,6 @@ class Link(NamedTuple):
 
     own: str
     parent: str | None
-
-
-class Graph(Protocol):
-    """What became of ids when lines were dropped and added."""
-
-    def now(self, own: str) -> list[str]:
-        """Return the ids at the place of a line: of new lines in front of it, and its own."""
-
-    def between(self, first: str, last: str) -> list[str]:
-        """Return the same for all lines from one to another."""
-
-    def surviving(self, parent: str | None) -> str | None:
-        """Return the id of a line, or of its nearest ancestor that is left."""
-
-    def first(self, own: str) -> str:
-        """Return the id of the first line left of all that follows from a line on."""
 
 
 class Format(ABC):
@@ -188,7 +173,7 @@ class Format(ABC):
         """Return an id for a new line, made from a digest of its content."""
         return digest
 
-    def relink(self, record: dict[str, Any], graph: Graph) -> dict[str, Any]:
+    def relink(self, record: dict[str, Any], graph: EntryGraph) -> dict[str, Any]:
         """Return a line with ``links.keeps`` naming what is left of the lines it kept."""
         return record
 

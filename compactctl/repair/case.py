@@ -1,8 +1,9 @@
-"""What a step of a repair works on."""
+"""What a step of a repair works on, and what it is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -11,14 +12,15 @@ from compactctl.model import Block, Message, replace_blocks
 from compactctl.view.pairs import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from compactctl.rules.check import Problem
     from compactctl.transcript.loading import Transcript
 
+Pieces = list[tuple[bytes, int]]
+"""New bytes, and the index of the entry that they were or ``MADE``."""
+
 
 class Case(msgspec.Struct, frozen=True):
-    """A transcript, what is wrong with its view, and the list that takes what is done."""
+    """A transcript, what a step is to fix in its view, and the list that takes what is done."""
 
     transcript: Transcript
     problems: list[Problem]
@@ -26,20 +28,20 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> Sequence[Message]:
-        """Give the view."""
+        """The view."""
         return self.transcript.messages
 
     @property
     def profile(self) -> str:
-        """Name whose rules are to hold."""
+        """The profile whose rules are to hold."""
         return self.transcript.format.profile
 
-    def places(self, *rules: str) -> set[Place]:
-        """Give where one of these rules is broken."""
-        return {problem.place for problem in self.problems if problem.rule in rules}
+    def broken(self, *rules: str) -> dict[Place, str]:
+        """Return the places to fix, each with its rule; only those of ``rules`` if any is given."""
+        return {p.place: p.rule for p in self.problems if not rules or p.rule in rules}
 
     def done(self, rule: str, block: Block) -> None:
-        """Note that a block was mended."""
+        """Note that a block was fixed."""
         self.actions.append(Action(rule, block.entry, block.call_id))
 
     def replace(self, change: Callable[[Place, Block], Block | None]) -> list[Message]:
@@ -51,3 +53,10 @@ class Case(msgspec.Struct, frozen=True):
             if blocks or not message.blocks:
                 kept.append(replace_blocks(message, blocks))
         return kept
+
+
+class Step(NamedTuple):
+    """A fix, and the rules whose breaches it takes away; its case holds those and no others."""
+
+    rules: tuple[str, ...]
+    fix: Callable[[Case], Sequence[Message]]

@@ -1,36 +1,39 @@
-"""Mend the chain of parents where it breaks, so that resume reaches every message again."""
+"""Fix the chain of parents where it breaks, so that resume reaches every message again."""
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl.formats.base import Link
+from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import exact
 from compactctl.jsonl.lines import Entry, line_end
 from compactctl.layers.base import Action
 from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
 from compactctl.repair.lines import gone
-from compactctl.repair.walk import Walk
 from compactctl.rules import chain
-from compactctl.transcript.parents import Chains
-from compactctl.transcript.tags import Tags
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from compactctl.formats.base import Links
+    from compactctl.repair.case import Pieces
     from compactctl.transcript.loading import Transcript
-    from compactctl.transcript.repair_tally import Pieces
+    from compactctl.transcript.tags import Tags
 
 _CAREFUL = 20
-"""So many breaks are mended one by one, and no more than is needed; beyond them all are."""
+"""So many breaks are fixed one by one, and no more than is needed; beyond them all are."""
 
 _BREAKS = frozenset({"FILE-12", "FILE-13"})
 
 
-def mend_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+def fix_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Link entries across gaps in the chain, with markers that can be seen.
 
     None where resume loses nothing. Entries of one id are told apart first: no chain is whole
@@ -43,26 +46,27 @@ def mend_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
 
 def _broken(transcript: Transcript) -> int | None:
-    """Give the entry at which the way back from the last message ends."""
+    """Return the entry at which the way back from the last message ends."""
     lines = {f.line for f in chain.find(transcript) if f.rule in _BREAKS and f.raised}
     if not lines:
         return None
-    tags = Tags(transcript)
-    for index in sorted(Chains(tags.ids, tags.parents).broken):
+    tags = transcript.references()
+    graph = EntryGraph(tags.ids, tags.parents)
+    for index in sorted((*graph.missing, *graph.circles)):
         if transcript.entries[index].line in lines:
             return index
     return None
 
 
 def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
-    """Give entries of an id that is taken one of their own; what follows follows the nearest.
+    """Give entries whose id is taken one of their own; children follow the nearest of an id.
 
-    A copy of an entry goes, for the entry itself stays. None where every id is there once.
+    An exact copy of an entry is dropped. None where every id is there once.
     """
     links = transcript.format.links
     if links is None:
         return None
-    tags = Tags(transcript)
+    tags = transcript.references()
     now: dict[str, str] = {}
     seen: set[bytes] = set()
     pieces: Pieces = []
@@ -105,19 +109,64 @@ def _digest(value: Any) -> str:
 
 
 def _bridged(transcript: Transcript, links: Links, actions: list[Action]) -> Pieces | None:
-    """Mend one break after the other; each opens the way to the next."""
+    """Fix one break after the other; each opens the way to the next."""
     end = _broken(transcript)
-    walk = Walk(transcript, end) if end is not None else None
     parents: dict[int, str] = {}
-    while walk and walk.end is not None and walk.end not in parents:
-        end, parent = walk.end, walk.go_on()
-        if parent is None:
-            break
-        parents[end] = parent
-        actions.append(Action("FILE-12", end))
+    for at, parent in _bridges(transcript, end) if end is not None else ():
+        parents[at] = parent
+        actions.append(Action("FILE-12", at))
         if len(parents) < _CAREFUL and _broken(_with_parents(transcript, links, parents)) is None:
             break
     return _with_markers(transcript, links, parents) if parents else None
+
+
+def _bridges(transcript: Transcript, end: int) -> Iterator[tuple[int, str]]:
+    """Yield each entry where the way back ends and the id of what it can follow, from there on.
+
+    ``below`` holds the entries that are known to lead to the end of the way. The way is done
+    where it leads to the start of the session, or to an end that was bridged before.
+    """
+    tags = transcript.references()
+    graph = EntryGraph(tags.ids, tags.parents)
+    said = _said(transcript, tags)
+    below = {end}
+    bridged: set[int] = set()
+    while end not in bridged:
+        for index in _candidates(said, end):
+            own = graph.ids[index]
+            if own is None or graph.places[own] != index or index in below:
+                continue
+            passed, last = graph.walk(index, below)
+            below.update(passed)
+            if last == NOWHERE or last in passed:
+                break
+        else:
+            return
+        yield end, own
+        bridged.add(end)
+        graph.up[end] = index
+        top = next(reversed(passed))
+        if last == NOWHERE and graph.parents[top] is None:
+            return
+        walked = list(passed)
+        end = top if last == NOWHERE else min(walked[walked.index(last) :])
+
+
+def _candidates(said: Sequence[int], end: int) -> Iterator[int]:
+    """Yield what stands in front of the end, the nearest first; then from the last one back."""
+    at = bisect.bisect_left(said, end)
+    before, behind = range(at - 1, -1, -1), range(len(said) - 1, at - 1, -1)
+    return (said[i] for i in itertools.chain(before, behind) if said[i] != end)
+
+
+def _said(transcript: Transcript, tags: Tags) -> list[int]:
+    """Return the entries of the conversation, in order."""
+    shown = transcript.shown()
+    links = transcript.format.links
+    if links is not None and links.follows:  # the view shows nothing that is lost
+        kinds = {tags.types[index] for index in shown}
+        return [index for index, kind in enumerate(tags.types) if kind in kinds]
+    return sorted(shown)
 
 
 def _with_parents(transcript: Transcript, links: Links, parents: dict[int, str]) -> Transcript:

@@ -1,4 +1,4 @@
-"""Mend what messages hold: drop what a provider refuses, or say what stood there."""
+"""Fix what messages hold: drop what a provider refuses, or say what stood there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from compactctl import placeholders
 from compactctl.layers.base import Action
 from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.repair.case import Step
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import pair
 
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
     from compactctl.repair.case import Case
     from compactctl.view.pairs import Place
 
-IMAGES = tuple(f"IMG-0{number}" for number in range(1, 7))
-
 
 def drop_empty(case: Case) -> list[Message]:
     """Drop texts of nothing but white space, and empty ones inside results."""
-    empty = case.places("TEXT-01", "TEXT-02")
+    empty = case.broken()
 
     def filled(place: Place, block: Block) -> Block | None:
         if place not in empty:
@@ -39,7 +38,7 @@ def drop_empty(case: Case) -> list[Message]:
 
 def leave_only_text(case: Case) -> list[Message]:
     """Replace all but text in failed results by what it was: such a result may hold only text."""
-    mixed = case.places("RESULT-01")
+    mixed = case.broken()
 
     def plain(place: Place, block: Block) -> Block:
         if place not in mixed:
@@ -61,7 +60,7 @@ def _as_text(piece: Block) -> Block:
 
 def drop_bad_images(case: Case) -> list[Message]:
     """Put a placeholder where an image stands that the provider refuses."""
-    bad = {p.place: p.rule for p in case.problems if p.rule in IMAGES}
+    bad = case.broken()
 
     def shown(place: Place, block: Block) -> Block:
         if place not in bad:
@@ -84,7 +83,7 @@ def drop_half_servers(case: Case) -> list[Message]:
 
     A call goes with its result.
     """
-    gone = {p.place: p.rule for p in case.problems if p.rule.startswith("SERVER-")}
+    gone = case.broken()
     for interaction in pair(case.messages).interactions:
         if interaction.call in gone and interaction.result is not None:
             gone[interaction.result] = gone[interaction.call]
@@ -107,13 +106,22 @@ def open_with_user(case: Case) -> list[Message]:
     return [*case.messages[:first], opening, *case.messages[first:]]
 
 
-def without_bare_reasoning(case: Case, mended: Sequence[Message]) -> Sequence[Message]:
+STEPS = (
+    Step(("TEXT-01", "TEXT-02"), drop_empty),
+    Step(("RESULT-01",), leave_only_text),
+    Step(("IMG-01", "IMG-02", "IMG-03", "IMG-04", "IMG-05", "IMG-06"), drop_bad_images),
+    Step(("SERVER-01", "SERVER-02", "SERVER-03"), drop_half_servers),
+    Step(("ORDER-01",), open_with_user),
+)
+
+
+def without_bare_reasoning(case: Case, fixed: Sequence[Message]) -> Sequence[Message]:
     """Drop reasoning whose item went: to the Responses API the two are one."""
     if case.profile != "openai-responses":
-        return mended
+        return fixed
     bare = {id(m.blocks[-1]) for m in case.messages if m.blocks}
     kept: list[Message] = []
-    for message in mended:
+    for message in fixed:
         blocks = [*message.blocks]
         while blocks and blocks[-1].kind == "thinking" and id(blocks[-1]) not in bare:
             blocks.pop()

@@ -1,7 +1,8 @@
-"""Mend a transcript until there is nothing left to mend: its lines, its chain, its view."""
+"""Repair a transcript until nothing is left to fix: its lines, its chain, its view."""
 
 from __future__ import annotations
 
+import io
 import itertools
 from typing import TYPE_CHECKING
 
@@ -9,21 +10,22 @@ import msgspec
 
 from compactctl.layers import thinking
 from compactctl.layers.base import Action
+from compactctl.model import MADE
 from compactctl.repair import chain, order, steps
 from compactctl.repair import lines as repair_lines
-from compactctl.rules import findings
-from compactctl.rules.registry import BY_ID, RULES
-from compactctl.transcript import loading, repair_tally
-from compactctl.transcript.repair_tally import first_changed
+from compactctl.rules import BY_ID, RULES, findings
+from compactctl.transcript import loading
+from compactctl.transcript.accounting import Output, account_lines
 from compactctl.transcript.rewrite import changed_entries, rewrite
-from compactctl.view.edits import apply, first_change
+from compactctl.view.compare import first_change, first_difference
+from compactctl.view.edits import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from compactctl.repair.case import Pieces
     from compactctl.rules.findings import Finding
     from compactctl.transcript.loading import Transcript
-    from compactctl.transcript.repair_tally import Lines, Pieces
 
 _ROUNDS = 100
 """Each round is one step, which lays open the next; real damage takes a handful."""
@@ -34,14 +36,14 @@ _SAYS = {
     _THINKING: "thinking dropped, as was asked for",
     order.ORDER: "an entry before its parent put behind it",
 }
-"""What is mended though no rule is against it."""
+"""What is fixed though no rule is against it."""
 
 
 _OF_VIEW = frozenset(rule.id for rule in RULES)
 
 
-class Mend(msgspec.Struct, frozen=True):
-    """One thing that was mended, by the rule that was broken; the line as it was then."""
+class Fix(msgspec.Struct, frozen=True):
+    """One thing that was fixed, by the rule that was broken; the line as it was then."""
 
     rule: str
     line: int | None
@@ -54,73 +56,76 @@ class Mend(msgspec.Struct, frozen=True):
         return f"line {self.line or '?'}: {self.rule}{call}: {says}"
 
 
-class Mended(msgspec.Struct, frozen=True):
-    """The lines after all mends, and the errors that no mend could take away."""
+class Repaired(msgspec.Struct, frozen=True):
+    """The lines after all fixes, and the errors that no fix could take away."""
 
     before: Transcript
     after: Transcript
-    read: Sequence[bytes]
-    written: Lines
-    mends: list[Mend]
+    output: Output
+    fixes: list[Fix]
     left: list[Finding]
 
     @property
     def lines(self) -> Sequence[bytes]:
-        """Give the lines; the very list that was read where nothing was mended."""
-        return self.written.raw
+        """The lines; the very list that was read where nothing was fixed."""
+        return self.output.chunks
 
 
-def mend(
+def repair(
     lines: Sequence[bytes], name: str, format_name: str | None, mode: thinking.Mode = "auto"
-) -> Mended:
-    """Mend to a fix-point: a second run finds nothing to do.
+) -> Repaired:
+    """Repair to a fix-point: a second run finds nothing to do.
 
     Raises:
-        InputError: as for :func:`compactctl.transcript.load`.
+        InputError: as for :func:`compactctl.transcript.loading.load`.
 
     """
     before = now = loading.load(lines, name, format_name)
-    written = repair_tally.first(lines)
-    mends: list[Mend] = []
+    new: Sequence[bytes] = lines
+    origins: Sequence[int] = range(len(lines))
+    fixes: list[Fix] = []
     before_that: list[tuple[str, str | None]] = []
     for _ in range(_ROUNDS):
         actions: list[Action] = []
-        new = _round(now, written, actions, mode)
-        if new is None or not any(map(bytes.strip, new.raw)):
+        pieces = _round(now, new, actions, mode)
+        if pieces is None or not any(raw.strip() for raw, _ in pieces):
             break  # an empty file is no transcript
-        then = loading.parse(new.raw, name, now.format)
+        joined = _joined(pieces, origins)
+        then = loading.parse(joined[0], name, now.format)
         did = [(a.rule, a.call_id) for a in actions if a.rule in _OF_VIEW]
-        if did and did == before_that and first_changed(now.messages, then.messages) is None:
+        if did and did == before_that and first_difference(now.messages, then.messages) is None:
             did, actions = [], []  # what is made is no part of the view: ids repeat
-            pieces = chain.tell_apart(now, actions)
+            pieces = _by_line(chain.tell_apart(now, actions), now)
             if pieces is None:
                 break
-            new = repair_tally.of_entries(pieces, now, written)
-            then = loading.parse(new.raw, name, now.format)
+            joined = _joined(pieces, origins)
+            then = loading.parse(joined[0], name, now.format)
         before_that = did
-        mends += [_mend(action, now) for action in actions]
-        written, now = new, then
-    return Mended(before, now, lines, written, mends, _left(now))
+        fixes += [Fix(a.rule, now.line_of(a.entry), a.call_id) for a in actions]
+        (new, origins), now = joined, then
+    return Repaired(before, now, account_lines(lines, new, origins), fixes, _left(now))
 
 
 def _left(now: Transcript) -> list[Finding]:
-    """Give the errors by every profile that the format has, each once."""
+    """Return the errors by every profile that the format has, each once."""
     own = now.format.profile
     profiles = (own, "core") if own == "anthropic" else (own,)
     found = (each for profile in profiles for each in findings.find(now, profile))
     return [*dict.fromkeys(each for each in found if each.severity == "error")]
 
 
-def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mode) -> Lines | None:
-    """Do the next step that has something to do; None when there is none."""
-    mended = repair_lines.mend_damage(now, old.raw, actions)
+def _round(
+    now: Transcript, lines: Sequence[bytes], actions: list[Action], mode: thinking.Mode
+) -> Pieces | None:
+    """Do the next step that has something to do; its pieces are of lines, None if there is none."""
+    fixed = repair_lines.fix_damage(now, lines, actions)
     if actions:
-        return repair_tally.of_lines(zip(mended, itertools.count()), old)
-    for step in (_mend_order, chain.mend_chain, repair_lines.mend_hollow):
+        return [*zip(fixed, itertools.count())]
+    for step in (_fix_order, chain.fix_chain, repair_lines.fix_empty):
         pieces = step(now, actions)
         if pieces is not None:
-            return repair_tally.of_entries(pieces, now, old)
-    messages = steps.mend(now, actions)
+            return _by_line(pieces, now)
+    messages = steps.fix(now, actions)
     if mode == "drop":
         thoughts = [b for m in now.messages for b in m.blocks if b.kind == "thinking"]
         actions += [Action(_THINKING, block.entry) for block in thoughts]
@@ -130,13 +135,13 @@ def _round(now: Transcript, old: Lines, actions: list[Action], mode: thinking.Mo
     stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
     left = apply(messages, stale) if stale else messages
     new = rewrite(now, left, changed_entries(now.messages, left))
-    return repair_tally.of_entries(zip(new.chunks, new.origins, strict=True), now, old)
+    return _by_line(zip(new.chunks, new.origins, strict=True), now)
 
 
-def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
+def _fix_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     """Sort the entries of a file in which more is wrong than their order."""
     moved: list[Action] = []
-    pieces = order.mend_order(now, moved)
+    pieces = order.fix_order(now, moved)
     found = findings.find(now, now.format.profile) if pieces else ()
     if not any(each.severity == "error" or each.rule in steps.OPEN for each in found):
         return None
@@ -144,6 +149,29 @@ def _mend_order(now: Transcript, actions: list[Action]) -> Pieces | None:
     return pieces
 
 
-def _mend(action: Action, now: Transcript) -> Mend:
-    line = now.entries[action.entry].line if 0 <= action.entry < len(now.entries) else None
-    return Mend(action.rule, line, action.call_id)
+def _by_line(pieces: Iterable[tuple[bytes, int]] | None, now: Transcript) -> Pieces | None:
+    """Name the lines that pieces were, by index, in place of the entries."""
+    if pieces is None:
+        return None
+    return [(raw, at if at == MADE else now.entries[at].line - 1) for raw, at in pieces]
+
+
+def _joined(pieces: Pieces, origins: Sequence[int]) -> tuple[list[bytes], list[int]]:
+    """Make whole lines of pieces of lines: (lines, where each is from in the file).
+
+    A line may be several by now, or less.
+    """
+    lines: list[bytes] = []
+    found: list[int] = []
+    begun = False
+    for raw, at in pieces:
+        origin = MADE if at == MADE else origins[at]
+        for part in [raw] if raw.count(b"\n") == 1 and raw.endswith(b"\n") else io.BytesIO(raw):
+            if begun:
+                lines[-1] += part
+                found[-1] = origin if found[-1] == MADE else found[-1]
+            else:
+                lines.append(part)
+                found.append(origin)
+            begun = not part.endswith(b"\n")
+    return lines, found

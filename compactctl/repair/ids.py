@@ -1,4 +1,4 @@
-"""Mend the ids of calls, and with each the id of its result."""
+"""Fix the ids of calls, and with each the id of its result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.rules.ids import is_blank
+from compactctl.repair.case import Step
+from compactctl.rules.ids import LEGAL, LONGEST, is_blank
 from compactctl.view.pairs import block_at, pair
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from compactctl.repair.case import Case
     from compactctl.view.pairs import Place
 
-_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST = {"openai-chat": 40, "openai-responses": 64}
+_ILLEGAL = re.compile(f"[^{LEGAL}]")
+_SHORTEST = min(LONGEST.values())
 
 
 def drop_misplaced_calls(case: Case) -> list[Message]:
     """Take calls out of messages that are not the assistant's."""
-    gone = case.places("ROLE-01")
+    gone = case.broken()
     for place in sorted(gone):
         case.done("ROLE-01", case.messages[place.message].blocks[place.block])
     return case.replace(lambda place, block: None if place in gone else block)
@@ -56,12 +57,12 @@ class _Free:
         self._numbers: Counter[str] = Counter()
 
     def name(self, wanted: str) -> str:
-        """Give ``wanted``, numbered if it is taken."""
+        """Return ``wanted``, numbered if it is taken."""
         name = wanted
         while name in self._taken:
             self._numbers[wanted] += 1
             number = str(self._numbers[wanted] + 1)
-            name = f"{wanted[: 40 - len(number) - 1]}_{number}"
+            name = f"{wanted[: _SHORTEST - len(number) - 1]}_{number}"
         self._taken.add(name)
         return name
 
@@ -96,9 +97,9 @@ def rename(case: Case) -> list[Message]:
     Its result, the next of that id, follows it. Chat completions let a later turn use the id of a
     closed one again, so there only calls that are open at once must differ.
     """
-    wrong = case.places("PAIR-03", "ID-02", "ID-03", "ID-04")
+    wrong = case.broken()
     free = _Free(case.messages)
-    rule = "PAIR-03" if case.places("PAIR-03") else "ID-02"
+    rule = "PAIR-03" if case.broken("PAIR-03") else "ID-02"
     now: dict[str | None, str] = {}
 
     def renamed(place: Place, block: Block) -> Block:
@@ -115,10 +116,18 @@ def rename(case: Case) -> list[Message]:
 
 
 def _legal(call_id: str, profile: str) -> str:
-    """Give an id that the provider takes: of legal characters, and not too long."""
+    """Return an id that the provider takes: of legal characters, and not too long."""
     legal = _ILLEGAL.sub("_", call_id) if profile == "anthropic" else call_id
-    longest = _LONGEST.get(profile, len(legal))
+    longest = LONGEST.get(profile, len(legal))
     if len(legal) <= longest:
         return legal
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{legal[: longest - 9]}_{digest[:8]}"
+
+
+STEPS = (
+    Step(("ROLE-01",), drop_misplaced_calls),
+    Step(("ID-01",), name_the_nameless),
+    Step(("PAIR-03",), drop_copies),
+    Step(("PAIR-03", "ID-02", "ID-03", "ID-04"), rename),
+)

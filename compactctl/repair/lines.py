@@ -1,4 +1,4 @@
-"""Mend the lines of a file: damaged ones, and messages that hold nothing.
+"""Fix the lines of a file: damaged ones, and messages that hold nothing.
 
 What cannot be read is not thrown away: it becomes a record that holds its text.
 """
@@ -14,37 +14,37 @@ import orjson
 from compactctl.jsonl import exact
 from compactctl.jsonl.lines import line_end
 from compactctl.layers.base import Action
-from compactctl.rules import empty
+from compactctl.rules import lines as rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.repair.case import Pieces
     from compactctl.transcript.loading import Transcript
-    from compactctl.transcript.repair_tally import Pieces
 
 UNREADABLE = "compactctl.unreadable"
 
-_DAMAGE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
+_FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
 _READER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
-def mend_damage(
+def fix_damage(
     transcript: Transcript, lines: Sequence[bytes], actions: list[Action]
 ) -> list[bytes]:
     """Write damaged lines anew; every other line is the very same object."""
-    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _DAMAGE}
+    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _FIXABLE}
     firsts = {entry.line: at for at, entry in reversed([*enumerate(transcript.entries)])}
-    mended = list(lines)
+    fixed = list(lines)
     for number, rule in damaged.items():
-        new = _mended(lines[number - 1])
+        new = _readable(lines[number - 1])
         if new != lines[number - 1]:
-            mended[number - 1] = new
+            fixed[number - 1] = new
             actions.append(Action(rule, firsts[number]))
-    return mended
+    return fixed
 
 
-def _mended(raw: bytes) -> bytes:
-    """Give the records of a line, one a line, and what is no record as text in one."""
+def _readable(raw: bytes) -> bytes:
+    """Return the records of a line, one a line, and what is no record as text in one."""
     text = raw.replace(b"\0", b"").decode("utf-8", "replace").strip(_NOTHING)
     end = line_end(raw)
     records: list[bytes] = []
@@ -63,7 +63,7 @@ _NOTHING = " \t\r\n\v\f\ufeff"
 
 
 def _record(text: str, value: Any) -> bytes:
-    """Give a record byte for byte where nothing is wrong with it."""
+    """Return a record byte for byte where nothing is wrong with it."""
     try:
         orjson.loads(text)
     except ValueError:
@@ -71,11 +71,11 @@ def _record(text: str, value: Any) -> bytes:
     return text.encode()
 
 
-def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+def fix_empty(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     """Drop messages of users that hold nothing, and marks for the cache that are too many."""
     profile = transcript.format.profile
-    bound = {rule.id for rule in empty.RULES if profile in rule.profiles}
-    faults = {f.line: f for f in empty.find(transcript) if f.rule in bound}
+    bound = {rule.id for rule in rules.RULES if profile in rule.profiles}
+    faults = {f.line: f for f in rules.find(transcript) if f.rule in bound}
     chunks = [entry.raw for entry in transcript.entries]
     for index, entry in enumerate(transcript.entries):
         fault = faults.get(entry.line)
@@ -94,7 +94,7 @@ def mend_hollow(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
 
 def gone(transcript: Transcript, index: int) -> bytes:
-    """Give what is left of an entry that goes: the line end, if another one shares its line."""
+    """Return what is left of an entry that goes: the line end, if another one shares its line."""
     entry = transcript.entries[index]
     shares = index > 0 and transcript.entries[index - 1].line == entry.line
     return line_end(entry.raw) if shares else b""
@@ -102,16 +102,14 @@ def gone(transcript: Transcript, index: int) -> bytes:
 
 def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action]) -> None:
     """Take ``cache_control`` off all blocks of the view but the last few."""
-    shown = sorted({block.entry for m in transcript.messages for block in m.blocks})
-    left = empty.MAX_CACHED
+    shown = sorted(transcript.shown())
+    left = rules.MAX_CACHED
     for index in reversed(shown):
         raw = transcript.entries[index].raw
         record = exact.object_or_none(raw) if b'"cache_control"' in raw else None
         if record is None:
             continue
-        marked = [
-            block for block in _blocks(record) if isinstance(block.get("cache_control"), dict)
-        ]
+        marked = rules.cached(record)
         spare = marked[: max(len(marked) - left, 0)]
         left -= len(marked) - len(spare)
         for block in spare:
@@ -119,10 +117,3 @@ def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action])
         if spare:
             chunks[index] = exact.dump(record) + line_end(raw)
             actions.append(Action("CACHE-01", index))
-
-
-def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give the blocks of a message and those inside its results, in order."""
-    content = holder.get("content")
-    found = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-    return [each for block in found for each in (*_blocks(block), block)]

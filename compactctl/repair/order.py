@@ -9,21 +9,21 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
+from compactctl.graph import EntryGraph
 from compactctl.layers.base import Action
-from compactctl.transcript.tags import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.repair.case import Pieces
     from compactctl.transcript.loading import Transcript
-    from compactctl.transcript.repair_tally import Pieces
 
 ORDER = "order"
-"""What is mended; no rule is against children in front of their parents."""
+"""What is fixed; no rule is against children in front of their parents."""
 
 
-def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
-    """Give the entries with parents in front; None where they stand so already."""
+def fix_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+    """Return the entries with parents in front; None where they stand so already."""
     if transcript.format.links is None:
         return None
     parents = _parents(transcript)
@@ -39,13 +39,10 @@ def mend_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
 
 def _parents(transcript: Transcript) -> list[int | None]:
-    """Give for each entry its parent; of entries with one id the first."""
-    tags = Tags(transcript)
-    first: dict[str | None, int] = {}
-    for at, own in enumerate(tags.ids):
-        first.setdefault(own, at)
-    first.pop(None, None)
-    return [first.get(parent) for parent in tags.parents]
+    """Return the parent of each entry; of entries with one id the first."""
+    links = transcript.references()
+    first = EntryGraph(links.ids, links.parents).first_places
+    return [first.get(parent) for parent in links.parents]
 
 
 def _sorted(parents: Sequence[int | None]) -> list[int]:
@@ -69,5 +66,5 @@ def _sorted(parents: Sequence[int | None]) -> list[int]:
 
 
 def _whole(raw: bytes) -> bytes:
-    """Give an entry as a line of its own."""
+    """Return an entry as a line of its own."""
     return raw if raw.endswith(b"\n") else raw + b"\n"

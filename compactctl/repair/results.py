@@ -9,6 +9,7 @@ import msgspec
 from compactctl import placeholders
 from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.repair.case import Step
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import Place, block_at
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from compactctl.repair.case import Case
 
-MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
-UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
+_MISPLACED = ("PAIR-05", "PAIR-06", "PAIR-08", "ROLE-02")
+_UNPAIRED = ("PAIR-01", "PAIR-02", "PAIR-04", "PAIR-09", "TAIL-01")
 
 
 def place(case: Case) -> list[Message]:
@@ -27,8 +28,8 @@ def place(case: Case) -> list[Message]:
     A result in its place stays what it is.
     """
     answers = _answers(case.messages)
-    moved = case.places(*MISPLACED) & {*answers.values()}
-    rewritten = case.places("PAIR-08")
+    moved = {*case.broken(*_MISPLACED)} & {*answers.values()}
+    rewritten = {*case.broken("PAIR-08")}
     stays = {*answers.values()} - moved
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
@@ -88,7 +89,7 @@ def _missing_behind(
     moved: set[Place],
     rewritten: set[Place],
 ) -> Iterator[Block]:
-    """Give the results that a message has to be followed by: moved ones, then made ones."""
+    """Return the results that a message has to be followed by: moved ones, then made ones."""
     calls = {
         Place(position, at): block
         for at, block in enumerate(case.messages[position].blocks)
@@ -112,7 +113,7 @@ def _missing_behind(
 
 
 def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
-    """Say whether all that a result has to pass stands in its own line."""
+    """Return True if a result has nothing to pass but parts of its own line."""
     message = case.messages[here.message]
     before = message.blocks[: here.block]
     entry = message.blocks[here.block].entry
@@ -124,7 +125,7 @@ def _moves_in_its_line(case: Case, position: int, here: Place) -> bool:
 
 
 def _answer_type(case: Case, call: Block) -> str:
-    """Give the type that the result of a call must have, where the format has several."""
+    """Return the type that the result of a call must have, where the format has several."""
     record = exact.object_or_none(case.transcript.entries[call.entry].raw)
     return case.transcript.format.answer_type(record, call) if record else ""
 
@@ -148,3 +149,6 @@ def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
         for at, block in enumerate(message.blocks):
             if block.kind == "result" and Place(position, at) not in used:
                 case.done("PAIR-04" if block.call_id in answered else "PAIR-02", block)
+
+
+STEPS = (Step((*_MISPLACED, *_UNPAIRED), place),)

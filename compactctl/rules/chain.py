@@ -1,6 +1,9 @@
 """How the entries of a file hang together: ids, parents, types and sequence numbers.
 
-What there is to check a format says with its ``links``, ``known_types`` and ``sequence``.
+A harness resumes from the last entry of the conversation and walks from parent to parent. What
+the walk does not reach is lost, but for what other ties bring in: further lines of one API
+message, and results of calls that were reached. What hangs on the walk itself is a fork, not a
+loss.
 """
 
 from __future__ import annotations
@@ -13,35 +16,82 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lines import Fault
-from compactctl.transcript.parents import NOWHERE, Chains
-from compactctl.transcript.tags import Tags
+from compactctl.rules.rule import LOSS, file_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from compactctl.model import Message
     from compactctl.transcript.loading import Transcript
-
-__all__ = ["Tags", "find"]
+    from compactctl.transcript.tags import Tags
 
 _OURS = "compactctl."
 _LISTED = 8
 
+RULES = (
+    file_rule(
+        "11",
+        "warning",
+        "two entries have one id",
+        "give the later one an id of its own, or drop it if it is a copy",
+    ),
+    file_rule(
+        "12",
+        "warning",
+        "the parent of an entry is not in the file",
+        "run `compactctl repair`, or set it to the id of the entry before",
+        raised_when=LOSS,
+    ),
+    file_rule(
+        "13",
+        "warning",
+        "the parents of entries go round in a circle",
+        "set the parent of the first of them to the id of the entry before",
+        raised_when=LOSS,
+    ),
+    file_rule(
+        "14",
+        "info",
+        "several prompts follow one entry: the session was rewound, or two processes wrote it",
+        "nothing to do, what was given up is not in the view",
+    ),
+    file_rule(
+        "15",
+        "info",
+        "entries of a type that is not known",
+        "nothing to do, they pass through unchanged",
+    ),
+    file_rule(
+        "16",
+        "warning",
+        "the sequence numbers of events do not run on",
+        "nothing to do if lines were dropped on purpose; else look for what is missing",
+    ),
+    file_rule(
+        "18",
+        "warning",
+        "the chain of parents from the last entry ends here, messages outside it have other roots",
+        "set the parent of this entry to the id of the entry before",
+    ),
+)
+
 
 def find(transcript: Transcript) -> Iterator[Fault]:
-    """Give what is odd about the entries taken together."""
+    """Find what is odd about the entries taken together."""
     form = transcript.format
     if not (form.links or form.known_types or form.sequence):
         return
-    tags = Tags(transcript)
+    tags = transcript.references()
     if form.links:
-        chains = Chains(tags.ids, tags.parents)
-        shown = {block.entry for message in transcript.messages for block in message.blocks}
-        if len(chains.places) < len(tags.ids) - tags.ids.count(None):
+        graph = EntryGraph(tags.ids, tags.parents)
+        shown = transcript.shown()
+        if len(graph.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
-        if not chains.is_one:
-            yield from _chains(transcript, tags, chains, shown, follows=form.links.follows)
+        if not graph.is_one:
+            yield from _breaks(transcript, tags, graph, shown, follows=form.links.follows)
         yield from _rewinds(transcript, tags, set(map(tags.types.__getitem__, shown)))
     if form.known_types and not form.known_types.issuperset(tags.types):
         yield from _unknown(transcript, tags, form.known_types)
@@ -77,30 +127,74 @@ def _is_equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _chains(
-    transcript: Transcript, tags: Tags, chains: Chains, shown: set[int], *, follows: bool
+def _breaks(
+    transcript: Transcript, tags: Tags, graph: EntryGraph, shown: set[int], *, follows: bool
 ) -> Iterator[Fault]:
     """Find parents that lead nowhere, and what resume would lose by the one where it stops."""
-    messages = transcript.messages
-    chains.tie(_kept_by_a_boundary(tags, chains.places))
-    end = chains.end(shown)
-    if end == NOWHERE or (chains.joined(shown, end) and not follows):
+    reach = _Reach(graph, shown, _kept_by_a_boundary(tags, graph.places))
+    if reach.end == NOWHERE or (reach.holds_all(shown) and not follows):
         lost = 0
     elif follows:
-        lost = chains.lost_entries(messages, end, tags.types)
+        lost = _lost_entries(transcript.messages, reach, tags.types)
     else:
-        lost = chains.lost(messages, end)
+        lost = _lost_messages(transcript.messages, reach)
     loses = f"resume would lose {lost:,} message{'s' * (lost > 1)}"
-    for index, rule in sorted(chains.broken.items()):
-        raised = lost > 0 and index == end
+    broken = dict.fromkeys(graph.missing, "FILE-12") | dict.fromkeys(graph.circles, "FILE-13")
+    for index, rule in sorted(broken.items()):
+        raised = lost > 0 and index == reach.end
         line = transcript.entries[index].line
         yield Fault(rule, line, loses if raised else "", raised=raised)
-    if lost and end not in chains.broken and not follows:  # where it does, roots are branches
-        yield Fault("FILE-18", transcript.entries[end].line, loses)
+    if lost and reach.end not in broken and not follows:  # where it does, roots are branches
+        yield Fault("FILE-18", transcript.entries[reach.end].line, loses)
+
+
+class _Reach:
+    """What hangs on the walk up from the last entry of the view; ``end`` is where that ends."""
+
+    def __init__(self, graph: EntryGraph, shown: set[int], kept: Sequence[int]) -> None:
+        """Take the chains of ``kept`` for one: a harness ties them together itself."""
+        self._graph = graph
+        last = max(shown, default=NOWHERE)
+        has_id = last >= 0 and graph.ids[last] is not None
+        self.end = graph.tops[last] if has_id else NOWHERE
+        self._tied = {graph.tops[at] for at in kept}
+
+    def holds_all(self, shown: set[int]) -> bool:
+        """Return True if every entry of the view hangs on the walk."""
+        return {self._graph.tops[at] for at in shown} <= {self.end}
+
+    def is_cut_off(self, entry: int) -> bool:
+        """Return True if no chain joins an entry to the walk."""
+        top = self._graph.tops[entry]
+        if top == self.end or self._graph.ids[entry] is None:
+            return False
+        return not (top in self._tied and self.end in self._tied)
+
+
+def _lost_messages(messages: Sequence[Message], reach: _Reach) -> int:
+    """Count the messages of the view that the walk does not reach."""
+    called: set[str | None] = set()
+    lost = 0
+    for message in messages:
+        cut_off = [block for block in message.blocks if reach.is_cut_off(block.entry)]
+        if message.role == "assistant" and len(cut_off) < len(message.blocks):
+            called.update(block.call_id for block in message.blocks if block.kind == "call")
+        elif cut_off:
+            lost += any(b.kind != "result" or b.call_id not in called for b in cut_off)
+    return lost
+
+
+def _lost_entries(messages: Sequence[Message], reach: _Reach, types: Sequence[str | None]) -> int:
+    """Count the same where the view is the walk itself, so that it shows nothing lost.
+
+    What was lost then are entries of the types that the view was read from.
+    """
+    said = {types[block.entry] for message in messages for block in message.blocks}
+    return sum(reach.is_cut_off(at) for at, kind in enumerate(types) if kind in said)
 
 
 def _kept_by_a_boundary(tags: Tags, places: Mapping[str | None, int]) -> list[int]:
-    """Give the last boundary that keeps entries from before it, and those that it names."""
+    """Return the last boundary that keeps entries from before it, and those that it names."""
     for index in range(len(tags.relinked) - 1, -1, -1):
         if tags.relinked[index] is not None and tags.types[index] == "system":
             kept = [places[name] for name in _strings(tags.relinked[index]) if name in places]
@@ -110,7 +204,7 @@ def _kept_by_a_boundary(tags: Tags, places: Mapping[str | None, int]) -> list[in
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Give every string in a value."""
+    """Return every string in a value."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -137,7 +231,7 @@ def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Itera
 
 
 def _repeated(tags: Tags, kind: str | None) -> set[str]:
-    """Give the parents of several entries of one type."""
+    """Return the parents of several entries of one type."""
     parents = list(filter(None, compress(tags.parents, map(partial(eq, kind), tags.types))))
     if len(set(parents)) == len(parents):
         return set()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactctl.model import Block
-    from compactctl.rules.context import Found, Survey
+    from compactctl.rules.context import Found, RuleContext
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -27,7 +27,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a text is empty",
-        mend="run `compactctl repair`, or drop the text",
+        fix="run `compactctl repair`, or drop the text",
         provider={"anthropic": "messages: text content blocks must be non-empty"},
     ),
     Rule(
@@ -35,7 +35,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a text is nothing but white space",
-        mend="run `compactctl repair`, or drop the text",
+        fix="run `compactctl repair`, or drop the text",
         provider={"anthropic": "messages: text content blocks must contain non-whitespace text"},
     ),
     Rule(
@@ -43,7 +43,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a result that failed holds something else than text",
-        mend="run `compactctl repair`, or leave only the text",
+        fix="run `compactctl repair`, or leave only the text",
         provider={"anthropic": "all content must be type `text` if `is_error` is true"},
     ),
     Rule(
@@ -51,7 +51,7 @@ RULES = (
         profiles=GATEWAY,
         severity="error",
         says="an assistant message holds nothing",
-        mend="drop the message, or give it a text",
+        fix="drop the message, or give it a text",
         provider={
             "gateway": "all messages must have non-empty content except for the optional final "
             "assistant message"
@@ -62,59 +62,59 @@ RULES = (
         profiles=EVERY - {"core"},
         severity="warning",
         says="the arguments of a call are not a JSON object",
-        mend="write them as a JSON object; a harness or a strict provider refuses anything else",
+        fix="write them as a JSON object; a harness or a strict provider refuses anything else",
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Judge each text, each call and each result."""
-    yield from _texts(survey)
-    for call in survey.of("call"):
+    yield from _texts(context)
+    for call in context.of("call"):
         if not _is_object(call.block.text):
             yield Breach("ARGS-01", call.place)
-    for result in survey.of("result"):
+    for result in context.of("result"):
         if result.block.failed and any(piece.kind != "text" for piece in result.block.content):
             yield Breach("RESULT-01", result.place)
-        if _has_empty_piece(survey, result.block):
+        if _has_empty_piece(context, result.block):
             yield Breach("TEXT-01", result.place, "in a result")
 
 
-def _texts(survey: Survey) -> Iterator[Breach]:
-    for found in survey.of("text"):
+def _texts(context: RuleContext) -> Iterator[Breach]:
+    for found in context.of("text"):
         text = found.block.text
         if not text:
-            if not _may_be_empty(survey, found):
+            if not _may_be_empty(context, found):
                 yield Breach("TEXT-01", found.place)
-            elif found.message < len(survey.messages) - 1:
+            elif found.message < len(context.messages) - 1:
                 yield Breach("GATE-05", found.place)
-        elif text.isspace() and survey.role(found) != "system":
+        elif text.isspace() and context.role(found) != "system":
             yield Breach("TEXT-02", found.place)
 
 
-def _may_be_empty(survey: Survey, found: Found) -> bool:
-    """Say whether an empty text is an assistant's bare ``""`` and no text block.
+def _may_be_empty(context: RuleContext, found: Found) -> bool:
+    """Return True if an empty text is an assistant's bare ``""`` and no text block.
 
     Without the lines that cannot be told, and what may be legal is not reported.
     """
-    if survey.role(found) != "assistant" or len(survey.messages[found.message].blocks) > 1:
+    if context.role(found) != "assistant" or len(context.messages[found.message].blocks) > 1:
         return False
-    return not isinstance(survey.part(found.block), dict)
+    return not isinstance(context.part(found.block), dict)
 
 
-def _has_empty_piece(survey: Survey, result: Block) -> bool:
-    """Say whether a text block in a result is empty; a bare ``""`` is a legal content."""
+def _has_empty_piece(context: RuleContext, result: Block) -> bool:
+    """Return True if a text block in a result is empty; a bare ``""`` is a legal content."""
     for piece in result.content:
         if not piece.text and piece.kind == "text":
             break
     else:
         return False
-    part = survey.part(result) if len(result.content) == 1 else {"content": []}
+    part = context.part(result) if len(result.content) == 1 else {"content": []}
     return isinstance(part, dict) and isinstance(part.get("content"), list)
 
 
 def _is_object(arguments: str) -> bool:
-    """Say whether arguments parse; a call without any has the text ""."""
+    """Return True if arguments parse; a call without any has the text ""."""
     if not arguments:
         return True
     try:

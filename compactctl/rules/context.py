@@ -27,11 +27,11 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def place(self) -> Place:
-        """Give the place on its own."""
+        """Return the place on its own."""
         return Place(self.message, self.at)
 
 
-class Survey:
+class RuleContext:
     """The blocks of a view by kind; with the transcript, also what its lines tell."""
 
     def __init__(
@@ -71,34 +71,34 @@ class Survey:
         return pair(self.messages)
 
     def of(self, kind: Kind) -> list[Found]:
-        """Give the blocks of one kind, in order."""
+        """Return the blocks of one kind, in order."""
         return self._kinds[kind]
 
     def role(self, found: Found) -> str:
-        """Give the role of the message that holds a block."""
+        """Return the role of the message that holds a block."""
         return self.messages[found.message].role
 
     @property
     def lines_are_messages(self) -> bool:
-        """Say whether the lines are the very messages that a request would hold.
+        """Return True if the lines are the very messages that a request would hold.
 
         Only then do lines tell what the view does not: it merges user messages side by side.
         """
         return self._transcript is not None and self._transcript.format.line_is_message
 
     @property
-    def ids_are_mended(self) -> bool:
-        """Say whether the harness gives calls the ids that a provider wants when it sends them."""
+    def ids_are_fixed(self) -> bool:
+        """Return True if the harness sends calls with the ids that a provider wants."""
         return self._transcript is not None and self._transcript.format.rewrites_ids
 
     def raw(self, block: Block) -> bytes:
-        """Give the line that a block was read from; b"" when that cannot be told."""
+        """Return the line that a block was read from; b"" when that cannot be told."""
         if self._transcript is None or block.entry < 0:
             return b""
         return self._transcript.entries[block.entry].raw
 
     def part(self, block: Block) -> Any:
-        """Give the part of a line that a block was read from; None when that cannot be told."""
+        """Return the part of a line that a block was read from; None when that cannot be told."""
         if self._transcript is None:
             return None
         try:

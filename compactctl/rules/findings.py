@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.rules import chain, empty
+from compactctl.rules import BY_ID, chain, lines
 from compactctl.rules.check import binds, problems
-from compactctl.rules.registry import BY_ID
 from compactctl.rules.rule import SENDABLE, Severity
 from compactctl.text import plural
 
@@ -28,7 +27,7 @@ _WIDEST = 100
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One finding, as ``validate --json`` prints it (CONTRACT §11)."""
+    """One finding, as ``validate --json`` prints it."""
 
     file: str
     line: int | None
@@ -41,7 +40,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def find(transcript: Transcript, profile: str, *, sendable: bool = False) -> list[Finding]:
-    """Give all findings in the order of their lines."""
+    """Return all findings in the order of their lines."""
     found = [
         *_in_lines(transcript, profile, sendable=sendable),
         *_in_view(transcript, profile, sendable=sendable),
@@ -55,18 +54,18 @@ def _in_view(transcript: Transcript, profile: str, *, sendable: bool) -> Iterato
         block = messages[problem.place.message].blocks[problem.place.block]
         yield Finding(
             transcript.name,
-            transcript.entries[block.entry].line if block.entry >= 0 else None,
+            transcript.line_of(block.entry),
             problem.place.message,
             problem.rule,
             problem.severity,
             problem.call_id,
             _says(problem.rule, problem.detail),
-            BY_ID[problem.rule].mend,
+            BY_ID[problem.rule].fix,
         )
 
 
 def _in_lines(transcript: Transcript, profile: str, *, sendable: bool) -> Iterator[Finding]:
-    faults = [*transcript.faults, *chain.find(transcript), *empty.find(transcript, profile)]
+    faults = [*transcript.faults, *chain.find(transcript), *lines.find(transcript, profile)]
     starts = _starts(transcript) if any(fault.at is not None for fault in faults) else []
     for fault in faults:
         rule = BY_ID[fault.rule]
@@ -85,12 +84,12 @@ def _in_lines(transcript: Transcript, profile: str, *, sendable: bool) -> Iterat
             severity,
             None,
             _says(rule.id, text),
-            rule.mend,
+            rule.fix,
         )
 
 
 def _starts(transcript: Transcript) -> list[int]:
-    """Give for each line the byte of the file that it starts at."""
+    """Return for each line the byte of the file that it starts at."""
     sizes: list[int] = [0]
     for entry in transcript.entries:
         sizes += [0] * (entry.line + 1 - len(sizes))
@@ -104,7 +103,7 @@ def _says(rule_id: str, detail: str) -> str:
 
 
 def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
-    """Give the line for people about one file."""
+    """Return the line for people about one file."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
@@ -115,7 +114,7 @@ def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, f
 
 
 def listing(every: Sequence[Finding], *, all_of_them: bool) -> Iterator[str]:
-    """Give a line for each finding, of one rule only so many; what is left out is counted."""
+    """Return a line for each finding, of one rule only so many; what is left out is counted."""
     listed: Counter[str] = Counter()
     for finding in every:
         listed[finding.rule] += 1
@@ -130,7 +129,7 @@ def listing(every: Sequence[Finding], *, all_of_them: bool) -> Iterator[str]:
 
 
 def total(valid: int, invalid: int, unreadable: int, seen: Counter[str]) -> str:
-    """Give the line for people about many files; ``seen`` counts findings by severity."""
+    """Return the line for people about many files; ``seen`` counts findings by severity."""
     parts = ((valid, "valid"), (invalid, "invalid"), (unreadable, "unreadable"))
     said = ", ".join(f"{many:,} {what}" for many, what in parts if many)
     return f"validate: {plural(valid + invalid + unreadable, 'file')}: {said}{_counted(seen)}"

@@ -10,10 +10,14 @@ from compactctl.rules.rule import ANTHROPIC, CHAT, EVERY, RESPONSES, Breach, Rul
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
 
-_PATTERN = re.compile("[a-zA-Z0-9_-]+")
-_LONGEST = {"openai-chat": ("ID-03", 40), "openai-responses": ("ID-04", 64)}
+LONGEST = {"openai-chat": 40, "openai-responses": 64}
+"""Characters of an id that a provider takes, where it has a limit."""
+LEGAL = "a-zA-Z0-9_-"
+"""Characters that Anthropic takes."""
+_LEGAL_ID = re.compile(f"[{LEGAL}]+")
+_TOO_LONG = {"openai-chat": "ID-03", "openai-responses": "ID-04"}
 
 RULES = (
     Rule(
@@ -21,7 +25,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a call or result has no id, or one that is blank or not a string",
-        mend="give the call and its result one id",
+        fix="give the call and its result one id",
         provider={
             "anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
             "openai-chat": "tool_call_id  is not found",
@@ -33,15 +37,15 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="the id of a call holds other characters than letters, digits, _ and -",
-        mend="give the call and its result one id of such characters",
+        fix="give the call and its result one id of such characters",
         provider={"anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
     ),
     Rule(
         id="ID-03",
         profiles=CHAT,
         severity="error",
-        says="the id of a call is longer than 40 characters",
-        mend="give the call and its result one shorter id",
+        says=f"the id of a call is longer than {LONGEST['openai-chat']} characters",
+        fix="give the call and its result one shorter id",
         provider={
             "openai-chat": "string too long. Expected a string with maximum length 40, but got"
         },
@@ -50,8 +54,8 @@ RULES = (
         id="ID-04",
         profiles=RESPONSES,
         severity="error",
-        says="the id of a call is longer than 64 characters",
-        mend="give the call and its result one shorter id",
+        says=f"the id of a call is longer than {LONGEST['openai-responses']} characters",
+        fix="give the call and its result one shorter id",
         provider={
             "openai-responses": "string too long. Expected a string with maximum length 64, but got"
         },
@@ -61,7 +65,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a call stands outside an assistant message",
-        mend="move the call into an assistant message",
+        fix="move the call into an assistant message",
         provider={"anthropic": "`tool_use` blocks can only be in `assistant` messages"},
         breaks_pairs=True,
     ),
@@ -70,43 +74,43 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a result stands outside a user message",
-        mend="move the result into the user message behind its call",
+        fix="move the result into the user message behind its call",
         provider={"anthropic": "`tool_result` blocks can only be in `user` messages"},
         breaks_pairs=True,
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Judge each call and each result by itself."""
-    messages = survey.messages
-    yield from _call_ids(survey)
-    for call in survey.of("call"):
+    messages = context.messages
+    yield from _call_ids(context)
+    for call in context.of("call"):
         if messages[call.message].role != "assistant":
             yield Breach("ROLE-01", call.place)
-    for result in survey.of("result"):
+    for result in context.of("result"):
         if is_blank(result.block.call_id):
             yield Breach("ID-01", result.place)
         if messages[result.message].role != "user":
             yield Breach("ROLE-02", result.place)
 
 
-def _call_ids(survey: Survey) -> Iterator[Breach]:
+def _call_ids(context: RuleContext) -> Iterator[Breach]:
     """Judge the ids of calls; a result whose id differs from its call's answers no call."""
-    too_long, longest = _LONGEST.get(survey.profile, ("", 0))
-    matches = _PATTERN.fullmatch
-    for call in survey.of("call"):
+    longest = LONGEST.get(context.profile, 0)
+    matches = _LEGAL_ID.fullmatch
+    for call in context.of("call"):
         call_id = call.block.call_id or ""
         if longest and len(call_id) > longest:
-            yield Breach(too_long, call.place, f"{len(call_id)} characters")
+            yield Breach(_TOO_LONG[context.profile], call.place, f"{len(call_id)} characters")
         if matches(call_id):
             continue
         if not call_id.strip():
             yield Breach("ID-01", call.place)
-        elif not survey.ids_are_mended:
+        elif not context.ids_are_fixed:
             yield Breach("ID-02", call.place)
 
 
 def is_blank(call_id: str | None) -> bool:
-    """Say whether an id is none at all."""
+    """Return True if an id is none at all."""
     return not (call_id and call_id.strip())

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactctl.model import Image, Kind
-    from compactctl.rules.context import Found, Survey
+    from compactctl.rules.context import Found, RuleContext
 
 MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 MAX_BASE64 = 5 * 1024 * 1024
@@ -28,7 +28,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="the media type of an image is none of JPEG, PNG, GIF and WebP",
-        mend="convert the image, or replace it by a text",
+        fix="convert the image, or replace it by a text",
         provider={
             "anthropic": "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
         },
@@ -38,7 +38,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="the bytes of an image are not of its media type",
-        mend="correct the media type, or replace the image by a text",
+        fix="correct the media type, or replace the image by a text",
         provider={"anthropic": "Image does not match the provided media type"},
     ),
     Rule(
@@ -46,7 +46,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an image is larger than 5 MB",
-        mend="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it by a text",
         provider={"anthropic": "image exceeds 5 MB maximum"},
     ),
     Rule(
@@ -54,7 +54,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 2,000 pixels, and there are more than 20 images",
-        mend="scale the image down, or replace it or others by texts",
+        fix="scale the image down, or replace it or others by texts",
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size for "
             "many-image requests: 2000 pixels"
@@ -65,7 +65,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 8,000 pixels",
-        mend="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it by a text",
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size: 8000 pixels"
         },
@@ -75,7 +75,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="there are more than 600 images",
-        mend="replace the older ones by texts",
+        fix="replace the older ones by texts",
     ),
     Rule(
         id="SIZE-01",
@@ -83,15 +83,15 @@ RULES = (
         severity="error",
         only_sendable=True,
         says="a request of all this is larger than 32 MB",
-        mend="make it smaller with `compactctl compact`",
+        fix="make it smaller with `compactctl compact`",
         provider={"anthropic": "Request exceeds the maximum allowed number of bytes"},
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Judge each image, also those in results."""
-    images = [*_images(survey)]
+    images = [*_images(context)]
     for number, (found, image, actual) in enumerate(images, 1):
         if number == MOST + 1:
             yield Breach("IMG-06", found.place, f"{len(images)} images")
@@ -109,21 +109,21 @@ def find(survey: Survey) -> Iterator[Breach]:
             yield Breach("IMG-05", found.place, pixels)
         elif edge > MAX_EDGE_OF_MANY and len(images) > MANY:
             yield Breach("IMG-04", found.place, f"{pixels}, {len(images)} images")
-    if survey.sendable:
-        yield from _request_size(survey)
+    if context.sendable:
+        yield from _request_size(context)
 
 
-def _images(survey: Survey) -> Iterator[tuple[Found, Image, str | None]]:
-    """Give the images that are in the request itself; an address tells nothing.
+def _images(context: RuleContext) -> Iterator[tuple[Found, Image, str | None]]:
+    """Return the images that are in the request itself; an address tells nothing.
 
     With each comes the media type that its bytes are, None where that cannot be told.
     """
-    for found in (*survey.of("image"), *survey.of("result")):
+    for found in (*context.of("image"), *context.of("result")):
         pieces = (found.block, *found.block.content)
         shown = [p.image for p in pieces if p.image is not None and p.image.size]
         if not shown:
             continue
-        actual = [actual_type(data) for data in _base64_in(survey.part(found.block))]
+        actual = [actual_type(data) for data in _base64_in(context.part(found.block))]
         known = len(actual) == len(shown)
         for at, image in enumerate(shown):
             yield found, image, actual[at] if known else None
@@ -149,13 +149,13 @@ def _encoded(size: int) -> int:
     return (size + 2) // 3 * 4
 
 
-def _request_size(survey: Survey) -> Iterator[Breach]:
+def _request_size(context: RuleContext) -> Iterator[Breach]:
     """Add up what a request holds at the least; its JSON only makes it larger."""
-    blocks = [found.block for kind in _SIZED for found in survey.of(kind)]
-    blocks += [piece for found in survey.of("result") for piece in found.block.content]
+    blocks = [found.block for kind in _SIZED for found in context.of(kind)]
+    blocks += [piece for found in context.of("result") for piece in found.block.content]
     size = sum(len(block.text) for block in blocks)
     size += sum(_encoded(block.image.size) for block in blocks if block.image is not None)
     if size > MAX_REQUEST:
-        last = len(survey.messages) - 1
-        end = Place(last, len(survey.messages[last].blocks) - 1)
+        last = len(context.messages) - 1
+        end = Place(last, len(context.messages[last].blocks) - 1)
         yield Breach("SIZE-01", end, f"at least {size:,} bytes")

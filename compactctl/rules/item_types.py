@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactctl.model import Block
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
 
 _OUTPUTS = {
     b"function_call": b"function_call_output",
@@ -34,25 +34,25 @@ RULES = (
         profiles=RESPONSES,
         severity="error",
         says="a result is of another type than its call",
-        mend="give the output the type that belongs to its call",
+        fix="give the output the type that belongs to its call",
         provider={"openai-responses": "No tool output found for custom tool call"},
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Compare the types in the lines of a call and of its result, where both can be told."""
-    for interaction in survey.pairing.interactions:
+    for interaction in context.pairing.interactions:
         if interaction.result is None:
             continue
-        call = block_at(survey.messages, interaction.call)
-        result = block_at(survey.messages, interaction.result)
-        wanted, answered = _OUTPUTS.get(_kind(survey, call)), _kind(survey, result)
+        call = block_at(context.messages, interaction.call)
+        result = block_at(context.messages, interaction.result)
+        wanted, answered = _OUTPUTS.get(_kind(context, call)), _kind(context, result)
         known = wanted is not None and answered in _OUTPUTS.values()
         if known and wanted != answered and call.entry != result.entry:
             yield Breach("PAIR-08", interaction.result, answered.decode())
 
 
-def _kind(survey: Survey, block: Block) -> bytes:
-    found = _KIND.search(survey.raw(block)[:_HEAD])
+def _kind(context: RuleContext, block: Block) -> bytes:
+    found = _KIND.search(context.raw(block)[:_HEAD])
     return found[1] if found else b""

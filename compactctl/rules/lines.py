@@ -1,79 +1,69 @@
-"""Rules about the file itself, found while it is read or by :mod:`compactctl.structure`.
+"""Rules that only lines can break: damage, and messages that the view does not show.
 
-They bind every profile and never stop a layer (CONTRACT §11).
+Damage is found while a file is read. A message that holds nothing is not in the view, and
+neither is what a line says about caching.
 """
 
 from __future__ import annotations
 
-from compactctl.rules.rule import EVERY, LOSS, SENDABLE, Rule, Severity
+from typing import TYPE_CHECKING, Any
 
+from compactctl.jsonl import exact
+from compactctl.jsonl.lines import Fault
+from compactctl.rules.rule import ANTHROPIC, CHAT, SENDABLE, Rule, file_rule
 
-def _rule(
-    number: str,
-    severity: Severity,
-    says: str,
-    mend: str,
-    *,
-    raised_when: str = "",
-    provider: str = "",
-) -> Rule:
-    return Rule(
-        id=f"FILE-{number}",
-        profiles=EVERY,
-        severity=severity,
-        raised="error" if raised_when else None,
-        when=raised_when or SENDABLE,
-        says=says,
-        mend=mend,
-        provider={"anthropic": provider} if provider else {},
-    )
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+    from compactctl.transcript.loading import Transcript
 
-RULES = (
-    _rule(
+MAX_CACHED = 4
+
+DAMAGE = (
+    file_rule(
         "01",
         "warning",
         "the last line is torn: it ends inside a JSON value",
         "nothing to do, every other line loads; delete the line to be rid of it",
     ),
-    _rule(
+    file_rule(
         "02",
         "error",
         "a line is not JSON",
         "mend or delete the line; what it held is not in the view",
     ),
-    _rule(
+    file_rule(
         "03",
         "warning",
         "several JSON values stand on one line",
         "nothing to do, all are read; break the line between them",
     ),
-    _rule(
+    file_rule(
         "04",
         "warning",
         "a run of NUL bytes, as a power loss leaves it",
         "nothing to do, records beside it are read; delete the NUL bytes",
     ),
-    _rule(
+    file_rule(
         "05",
         "warning",
         "a byte order mark",
         "nothing to do, what follows it is read; delete it to be rid of it",
     ),
-    _rule("06", "warning", "a comment line, which JSONL does not know", "delete the line"),
-    _rule(
+    file_rule("06", "warning", "a comment line, which JSONL does not know", "delete the line"),
+    file_rule(
         "07",
         "error",
         "a line is not UTF-8",
         "save it as UTF-8; what it holds is not in the view",
     ),
-    _rule(
+    file_rule(
         "08",
         "error",
         "a line holds NaN or Infinity, which JSON does not know",
         "write null; what the line holds is not in the view",
     ),
-    _rule(
+    file_rule(
         "09",
         "warning",
         "a lone surrogate: half of a character",
@@ -81,66 +71,106 @@ RULES = (
         raised_when=SENDABLE,
         provider="The request body is not valid JSON: no low surrogate in string",
     ),
-    _rule(
+    file_rule(
         "10",
         "warning",
         "a line is JSON but not an object",
         "nothing to do, it passes through; delete it if it should not be there",
     ),
-    _rule(
-        "11",
-        "warning",
-        "two entries have one id",
-        "give the later one an id of its own, or drop it if it is a copy",
-    ),
-    _rule(
-        "12",
-        "warning",
-        "the parent of an entry is not in the file",
-        "run `compactctl repair`, or set it to the id of the entry before",
-        raised_when=LOSS,
-    ),
-    _rule(
-        "13",
-        "warning",
-        "the parents of entries go round in a circle",
-        "set the parent of the first of them to the id of the entry before",
-        raised_when=LOSS,
-    ),
-    _rule(
-        "14",
-        "info",
-        "several prompts follow one entry: the session was rewound, or two processes wrote it",
-        "nothing to do, what was given up is not in the view",
-    ),
-    _rule(
-        "15",
-        "info",
-        "entries of a type that is not known",
-        "nothing to do, they pass through unchanged",
-    ),
-    _rule(
-        "16",
-        "warning",
-        "the sequence numbers of events do not run on",
-        "nothing to do if lines were dropped on purpose; else look for what is missing",
-    ),
-    _rule(
+    file_rule(
         "17",
         "warning",
         "a member of a record is not of the type that the format gives it",
         "mend the member; it is not in the view",
     ),
-    _rule(
-        "18",
-        "warning",
-        "the chain of parents from the last entry ends here, messages outside it have other roots",
-        "set the parent of this entry to the id of the entry before",
-    ),
-    _rule(
+    file_rule(
         "19",
         "warning",
         "a line is too long to be read, it passes through unchanged",
         "part it, or take it out",
     ),
 )
+"""Found by ``jsonl.lines`` while a file is read."""
+
+RULES = (
+    Rule(
+        id="TEXT-03",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a user message holds nothing",
+        fix="drop the message",
+        provider={"anthropic": "user messages must have non-empty content"},
+    ),
+    Rule(
+        id="TEXT-04",
+        profiles=CHAT,
+        severity="error",
+        says="an assistant message has neither a content nor tool_calls",
+        fix='drop the message, or write "" for its content',
+        provider={"openai-chat": "Invalid value for 'content': expected a string, got null."},
+    ),
+    Rule(
+        id="CACHE-01",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="more than 4 blocks carry cache_control",
+        fix="keep the last 4",
+        provider={
+            "anthropic": "A maximum of 4 blocks with cache_control may be provided. Found 5."
+        },
+    ),
+)
+
+
+def find(transcript: Transcript, profile: str = "anthropic") -> Iterator[Fault]:
+    """Look at the lines of the view that made no block, and count what is to be cached."""
+    if not transcript.format.bare:
+        return
+    shown = transcript.shown()
+    own = {*transcript.durable}
+    first = min(shown, default=0)  # what stands before belongs to an earlier view
+    last = max(shown, default=-1)
+    for index, entry in enumerate(transcript.entries[first:], first):
+        if index not in shown and index not in own and not exact.is_blank(entry.raw):
+            rule = _empty(exact.object_or_none(entry.raw) or {}, final=index > last)
+            if rule:
+                yield Fault(rule, entry.line, "")
+    if profile in ANTHROPIC:
+        yield from _overcached(transcript, sorted(shown))
+
+
+def _empty(record: dict[str, Any], *, final: bool) -> str:
+    """Return the rule that an empty message breaks; only the last answer may be empty."""
+    content = record.get("content")
+    if record.get("role") == "user" and content in ("", [], None):
+        return "TEXT-03"
+    if record.get("role") == "assistant" and not record.get("tool_calls"):
+        if content is None and not record.get("refusal") and not record.get("function_call"):
+            return "TEXT-04"
+        if content in ("", []) and not final:
+            return "GATE-05"
+    return ""
+
+
+def _overcached(transcript: Transcript, shown: list[int]) -> Iterator[Fault]:
+    """Find the line whose block is one too many; quotes tell a key from what a text says."""
+    found = 0
+    for index in shown:
+        entry = transcript.entries[index]
+        if b'"cache_control"' not in entry.raw:
+            continue
+        found += len(cached(exact.object_or_none(entry.raw) or {}))
+        if found > MAX_CACHED:
+            yield Fault("CACHE-01", entry.line, f"{found} up to here")
+            return
+
+
+def cached(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of a message with cache_control; those inside a result come before it."""
+    every = (each for block in _blocks(record) for each in (*_blocks(block), block))
+    return [block for block in every if isinstance(block.get("cache_control"), dict)]
+
+
+def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+    content = holder.get("content")
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compactctl.model import Block, Message
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
 
 RULES = (
     Rule(
@@ -23,7 +23,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="the first message is not the user's",
-        mend="run `compactctl repair`, or put a user message before it",
+        fix="run `compactctl repair`, or put a user message before it",
         provider={"anthropic": 'messages: first message must use the "user" role'},
     ),
     Rule(
@@ -31,7 +31,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="warning",
         says="a system message stands inside the conversation, and not right behind the user's",
-        mend="move it to the top; only newer models take one further down, behind a user message",
+        fix="move it to the top; only newer models take one further down, behind a user message",
         provider={"anthropic": "role 'system' is not supported on this model"},
     ),
     Rule(
@@ -40,7 +40,7 @@ RULES = (
         severity="error",
         only_sendable=True,
         says="the text of the last, unfinished answer ends in white space",
-        mend="cut the white space off",
+        fix="cut the white space off",
         provider={"anthropic": "final assistant content cannot end with trailing whitespace"},
     ),
     Rule(
@@ -49,7 +49,7 @@ RULES = (
         severity="error",
         only_sendable=True,
         says="the last message is the assistant's, which newer models refuse",
-        mend="add the user's next message",
+        fix="add the user's next message",
         provider={
             "anthropic": "This model does not support assistant message prefill. "
             "The conversation must end with a user message."
@@ -60,7 +60,7 @@ RULES = (
         profiles=GATEWAY,
         severity="error",
         says="two messages of one role stand side by side",
-        mend="make them one message",
+        fix="make them one message",
         provider={"gateway": 'roles must alternate between "user" and "assistant"'},
     ),
     Rule(
@@ -68,7 +68,7 @@ RULES = (
         profiles=GATEWAY,
         severity="error",
         says="the results of one answer are spread over several messages",
-        mend="run `compactctl repair`, or put them all into one user message",
+        fix="run `compactctl repair`, or put them all into one user message",
         provider={
             "gateway": "Did not find `tool_result` block(s) at the beginning of this message"
         },
@@ -78,28 +78,28 @@ RULES = (
         profiles=GATEWAY,
         severity="error",
         says="a text stands behind a call in the same assistant message",
-        mend="move the text before the calls",
+        fix="move the text before the calls",
     ),
     Rule(
         id="GATE-04",
         profiles=GATEWAY,
         severity="warning",
         says="an assistant message ends on thinking",
-        mend="drop the thinking, or put a text behind it",
+        fix="drop the thinking, or put a text behind it",
         provider={"gateway": "The final block in an assistant message cannot be `thinking`"},
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Judge the order of messages."""
-    yield from _opening(survey.messages)
-    yield from _systems(survey)
-    if survey.sendable:
-        yield from _ending(survey.messages)
-    if survey.profile in GATEWAY:
-        yield from _side_by_side(survey)
-        yield from _inside_answers(survey.messages)
+    yield from _opening(context.messages)
+    yield from _systems(context)
+    if context.sendable:
+        yield from _ending(context.messages)
+    if context.profile in GATEWAY:
+        yield from _side_by_side(context)
+        yield from _inside_answers(context.messages)
 
 
 def _opening(messages: Sequence[Message]) -> Iterator[Breach]:
@@ -110,10 +110,10 @@ def _opening(messages: Sequence[Message]) -> Iterator[Breach]:
             return
 
 
-def _systems(survey: Survey) -> Iterator[Breach]:
+def _systems(context: RuleContext) -> Iterator[Breach]:
     """Find system messages further down; each is judged by what the run of them stands behind."""
     before = "system"
-    for position, message in enumerate(survey.messages):
+    for position, message in enumerate(context.messages):
         if message.role != "system":
             before = message.role
         elif before == "assistant":
@@ -135,15 +135,15 @@ def _is_waiting(block: Block) -> bool:
     return block.kind == "call" or (block.kind == "other" and block.type.endswith("_tool_use"))
 
 
-def _side_by_side(survey: Survey) -> Iterator[Breach]:
+def _side_by_side(context: RuleContext) -> Iterator[Breach]:
     """Find neighbours of one role, in the view or, where it merged them, in the lines."""
     before = ""
-    for position, message in enumerate(survey.messages):
+    for position, message in enumerate(context.messages):
         if message.role != "system":
             if message.role == before:
                 yield Breach("GATE-01", Place(position, 0))
             before = message.role
-        if message.role == "user" and survey.lines_are_messages:
+        if message.role == "user" and context.lines_are_messages:
             yield from _merged_lines(message.blocks, position)
 
 

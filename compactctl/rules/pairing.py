@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compactctl.model import Message
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
     from compactctl.view.pairs import Pairing
 
 _NO_RESULT = {
@@ -40,7 +40,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a call has no result",
-        mend="run `compactctl repair`, or add a result for it",
+        fix="run `compactctl repair`, or add a result for it",
         provider=_NO_RESULT,
         breaks_pairs=True,
     ),
@@ -49,7 +49,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a result answers no call",
-        mend="run `compactctl repair`, or drop the result",
+        fix="run `compactctl repair`, or drop the result",
         provider=_NO_CALL,
         breaks_pairs=True,
     ),
@@ -58,7 +58,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a second call carries an id that is taken",
-        mend="drop the copy, or give it and its result an id of their own",
+        fix="drop the copy, or give it and its result an id of their own",
         provider={
             "anthropic": "`tool_use` ids must be unique",
             "openai-responses": "No tool call found for function call output with call_id",
@@ -70,7 +70,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a second result answers one call",
-        mend="run `compactctl repair`, or keep only the last of them",
+        fix="run `compactctl repair`, or keep only the last of them",
         provider={
             "anthropic": "each tool_use must have a single result. Found multiple `tool_result` "
             "blocks with id",
@@ -83,7 +83,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a result comes before its call",
-        mend="move the result behind its call",
+        fix="move the result behind its call",
         provider=_NO_CALL,
         breaks_pairs=True,
     ),
@@ -92,7 +92,7 @@ RULES = (
         profiles=ANTHROPIC | CHAT,
         severity="error",
         says="a result does not follow its call at once: something stands between them",
-        mend="run `compactctl repair`, or put the results first, right behind their calls",
+        fix="run `compactctl repair`, or put the results first, right behind their calls",
         provider=_NO_RESULT,
         breaks_pairs=True,
     ),
@@ -101,7 +101,7 @@ RULES = (
         profiles=CHAT,
         severity="info",
         says="a later turn uses the id of an earlier call again",
-        mend="nothing to do here, both turns are closed; Anthropic would refuse it",
+        fix="nothing to do here, both turns are closed; Anthropic would refuse it",
     ),
     Rule(
         id="PAIR-09",
@@ -109,7 +109,7 @@ RULES = (
         severity="warning",
         raised="error",
         says="a call has no result; the harness answers it itself when it sends",
-        mend="nothing to do to go on with the session; `compactctl repair` adds the result",
+        fix="nothing to do to go on with the session; `compactctl repair` adds the result",
         provider=_NO_RESULT,
     ),
     Rule(
@@ -119,21 +119,21 @@ RULES = (
         raised="error",
         when=f"{SENDABLE} or core",
         says="the transcript ends on calls without results (an open tail)",
-        mend="resume the session, or run `compactctl repair` to close it",
+        fix="resume the session, or run `compactctl repair` to close it",
         provider=_NO_RESULT,
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Pair calls with results and judge what is left over or out of place."""
-    messages = survey.messages
-    pairing = survey.pairing
+    messages = context.messages
+    pairing = context.pairing
     ids = [block_at(messages, found.call).call_id for found in pairing.interactions]
-    runs = _Runs(messages, merged=survey.profile not in CHAT)
+    runs = _Runs(messages, merged=context.profile not in CHAT)
     taken: set[str | None] = set()
     if len(set(ids)) < len(ids):
-        for breach in _repeated(ids, pairing, runs, by_turn=survey.profile in CHAT):
+        for breach in _repeated(ids, pairing, runs, by_turn=context.profile in CHAT):
             if breach.rule == "PAIR-03":
                 taken.add(block_at(messages, breach.place).call_id)
             yield breach
@@ -147,7 +147,7 @@ def find(survey: Survey) -> Iterator[Breach]:
             if not runs.in_place(interaction.call, interaction.result) and not is_blank(call_id):
                 yield Breach("PAIR-06", interaction.result)
         elif interaction.call not in early and call_id not in taken and not is_blank(call_id):
-            is_answered = survey.calls_are_answered and survey.profile != "core"
+            is_answered = context.calls_are_answered and context.profile != "core"
             missing = "PAIR-09" if is_answered else "PAIR-01"
             rule = "TAIL-01" if runs.is_tail(interaction.call) else missing
             yield Breach(rule, interaction.call)
@@ -212,11 +212,11 @@ class _Runs:
             self._run.append(len(self._ends) - 1)
 
     def of(self, place: Place) -> int:
-        """Give the run that a block belongs to or follows."""
+        """Return the run that a block belongs to or follows."""
         return self._run[place.message]
 
     def in_place(self, call: Place, result: Place) -> bool:
-        """Say whether a result stands in the run of results right behind its call.
+        """Return True if a result stands in the run of results right behind its call.
 
         A call or a result in a message of the wrong role is a matter of roles alone.
         """
@@ -229,12 +229,12 @@ class _Runs:
         return roles != ("assistant", "user")
 
     def is_tail(self, call: Place) -> bool:
-        """Say whether nothing but results follows the run of this call."""
+        """Return True if nothing but results follows the run of this call."""
         return call.message >= self._tail
 
 
 def _first_other(message: Message, position: int) -> Place | None:
-    """Give the first block that is no result; None when there is none."""
+    """Return the first block that is no result; None when there is none."""
     for at, block in enumerate(message.blocks):
         if block.kind != "result":
             return Place(position, at)

@@ -38,11 +38,33 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     only_sendable: bool = False
     """Does not concern a session that can go on: judged under ``--sendable`` alone."""
     says: str
-    mend: str
+    fix: str
     provider: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The provider's error text by profile, to look it up; where there is one."""
     breaks_pairs: bool = False
     """A layer must not work on a view that breaks this rule."""
+
+
+def file_rule(
+    number: str,
+    severity: Severity,
+    says: str,
+    fix: str,
+    *,
+    raised_when: str = "",
+    provider: str = "",
+) -> Rule:
+    """Return a rule about the file itself, which binds every profile and stops no layer."""
+    return Rule(
+        id=f"FILE-{number}",
+        profiles=EVERY,
+        severity=severity,
+        raised="error" if raised_when else None,
+        when=raised_when or SENDABLE,
+        says=says,
+        fix=fix,
+        provider={"anthropic": provider} if provider else {},
+    )
 
 
 class Breach(NamedTuple):

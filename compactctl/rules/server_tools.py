@@ -14,7 +14,7 @@ from compactctl.view.pairs import is_prompt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
     from compactctl.view.pairs import Place
 
 RULES = (
@@ -23,7 +23,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a call of a server tool has no result, and a user message closed the turn",
-        mend="drop the call, or put the user's text behind its result",
+        fix="drop the call, or put the user's text behind its result",
         provider={
             "anthropic": "tool use with id `srvtoolu_…` was found without a corresponding "
             "`web_search_tool_result` block"
@@ -34,7 +34,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a result of a server tool has no call before it",
-        mend="drop the result",
+        fix="drop the result",
         provider={
             "anthropic": "Each `advisor_tool_result` block must have a corresponding "
             "`server_tool_use` block before it"
@@ -45,22 +45,22 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a call was made by the code of a server tool whose call is not there",
-        mend="drop the call and its result",
+        fix="drop the call and its result",
         provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
     ),
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Pair calls and results of server tools by id."""
     waiting: dict[str, Place] = {}
     seen: set[str] = set()
     read_to = 0
-    for found in survey.of("other"):
+    for found in context.of("other"):
         call_id, name = found.block.call_id, found.block.type
         if call_id is None:
             continue
-        yield from _closed(survey, waiting, read_to, found.message)
+        yield from _closed(context, waiting, read_to, found.message)
         read_to = found.message
         if name.endswith("_tool_use"):
             waiting[call_id] = found.place
@@ -69,23 +69,25 @@ def find(survey: Survey) -> Iterator[Breach]:
             waiting.pop(call_id, None)
             if call_id not in seen:
                 yield Breach("SERVER-02", found.place)
-    yield from _closed(survey, waiting, read_to, len(survey.messages))
-    yield from _called_by_nothing(survey, seen)
+    yield from _closed(context, waiting, read_to, len(context.messages))
+    yield from _called_by_nothing(context, seen)
 
 
-def _called_by_nothing(survey: Survey, served: set[str]) -> Iterator[Breach]:
+def _called_by_nothing(context: RuleContext, served: set[str]) -> Iterator[Breach]:
     """Find calls that name a call of a server tool as the one that made them."""
-    for found in survey.of("call"):
+    for found in context.of("call"):
         caller = found.block.caller
         if caller is not None and caller not in served:
             yield Breach("SERVER-03", found.place, caller)
 
 
-def _closed(survey: Survey, waiting: dict[str, Place], start: int, stop: int) -> Iterator[Breach]:
+def _closed(
+    context: RuleContext, waiting: dict[str, Place], start: int, stop: int
+) -> Iterator[Breach]:
     """Close the turn of waiting calls where a user message holds more than results."""
     if not waiting:
         return
-    for message in survey.messages[start:stop]:
+    for message in context.messages[start:stop]:
         if message.role == "user" and is_prompt(message):
             for place in waiting.values():
                 yield Breach("SERVER-01", place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.rules.registry import FILE_RULES, RULES
+from compactctl.rules import FILE_RULES, RULES
 from compactctl.rules.rule import PROFILES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _WIDTH = 100
 
 
 def as_json() -> Iterator[bytes]:
-    """Give each rule as a line of JSON."""
+    """Return each rule as a line of JSON."""
     for rule in (*RULES, *FILE_RULES):
         row = {
             "id": rule.id,
@@ -30,21 +30,21 @@ def as_json() -> Iterator[bytes]:
             "profiles": _profiles(rule),
             "breaks_pairs": rule.breaks_pairs,
             "says": rule.says,
-            "mend": rule.mend,
+            "mend": rule.fix,
             "provider": dict(rule.provider),
         }
         yield msgspec.json.encode(row) + b"\n"
 
 
 def as_text() -> str:
-    """Give all rules as text: id, severity and profiles, then what it says and what to do."""
+    """Return all rules as text: id, severity and profiles, then what it says and what to do."""
     return "\n".join("\n".join(_paragraph(rule)) for rule in (*RULES, *FILE_RULES))
 
 
 def _paragraph(rule: Rule) -> Iterator[str]:
     yield f"{rule.id:10}{_severity(rule)}; {_bound(rule)}"
     yield from _wrapped("", rule.says)
-    yield from _wrapped("mend: ", rule.mend)
+    yield from _wrapped("mend: ", rule.fix)
     for text in dict.fromkeys(rule.provider.values()):
         yield from _wrapped("provider: ", text)
     yield ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compactctl.model import Message
-    from compactctl.rules.context import Survey
+    from compactctl.rules.context import RuleContext
 
 RULES = (
     Rule(
@@ -19,7 +19,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="info",
         says="the open tool loop holds no thinking, though every other turn begins with it",
-        mend="send the next request with thinking off, or close the turn first",
+        fix="send the next request with thinking off, or close the turn first",
         provider={
             "anthropic": "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When "
             "`thinking` is enabled, a final `assistant` message must start with a thinking block"
@@ -31,7 +31,7 @@ RULES = (
         severity="warning",
         raised="error",
         says="the last message ends on thinking",
-        mend="drop the thinking, or resume the session",
+        fix="drop the thinking, or resume the session",
         provider={"anthropic": "The final block in an assistant message cannot be `thinking`"},
     ),
     Rule(
@@ -39,7 +39,7 @@ RULES = (
         profiles=RESPONSES,
         severity="info",
         says="reasoning stands without the item that follows it",
-        mend="drop the reasoning if the provider refuses it",
+        fix="drop the reasoning if the provider refuses it",
         provider={
             "openai-responses": "of type 'reasoning' was provided without its required following "
             "item"
@@ -48,10 +48,10 @@ RULES = (
 )
 
 
-def find(survey: Survey) -> Iterator[Breach]:
+def find(context: RuleContext) -> Iterator[Breach]:
     """Look at what follows thinking, and at what the open loop begins with."""
-    messages = survey.messages
-    thoughts = survey.of("thinking")
+    messages = context.messages
+    thoughts = context.of("thinking")
     if not thoughts:
         return
     last = len(messages) - 1
@@ -86,7 +86,7 @@ def _begins_with_thinking(message: Message) -> bool:
 
 
 def _openers(messages: Sequence[Message]) -> Iterator[int]:
-    """Give the first answer of each turn: the one behind a user message of more than results."""
+    """Return the first answer of each turn: the one behind a user message of more than results."""
     prompted = False
     for position, message in enumerate(messages):
         if message.role == "user":
@@ -97,7 +97,7 @@ def _openers(messages: Sequence[Message]) -> Iterator[int]:
 
 
 def _is_open(messages: Sequence[Message]) -> bool:
-    """Say whether the view ends on calls, or on nothing but their results."""
+    """Return True if the view ends on calls, or on nothing but their results."""
     for message in reversed(messages):
         if message.role == "assistant":
             return any(block.kind == "call" for block in message.blocks)

@@ -1,4 +1,4 @@
-"""The lines that a change leaves: put together, and counted against the old ones."""
+"""What is written: lines, where each is from, and what became of the old ones."""
 
 from __future__ import annotations
 
@@ -11,26 +11,41 @@ from compactctl.model import MADE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from compactctl.jsonl.lines import Entry
 
 
-class Written(msgspec.Struct, frozen=True):
-    """The new lines, and what became of the old ones (counted by line, not by entry).
+class LineCounts(msgspec.Struct, frozen=True):
+    """What became of the lines of a file.
 
-    A chunk is an entry with its line end; ``origins`` gives the index of the old entry that each
-    of them was, ``MADE`` for a new one.
+    ``unreadable`` counts lines without a record; no other figure includes them where it is set.
     """
 
-    chunks: list[bytes]
-    origins: list[int]
     kept: int
-    changed: int
-    dropped: int
-    added: int
+    changed: int = 0
+    dropped: int = 0
+    added: int = 0
+    unreadable: int = 0
+
+    def without(self, unreadable: int) -> LineCounts:
+        """Return the counts with so many of the kept lines as unreadable ones."""
+        return msgspec.structs.replace(self, kept=self.kept - unreadable, unreadable=unreadable)
+
+
+class Output(msgspec.Struct, frozen=True):
+    """New chunks, each an entry or a line with its line end.
+
+    ``origins`` gives for each the index of the old entry or line that it was, ``MADE`` for a new
+    one. ``counts`` is by line, not by entry.
+    """
+
+    chunks: Sequence[bytes]
+    origins: Sequence[int]
+    counts: LineCounts
 
     def lines(self) -> list[bytes]:
-        """Give whole lines; a chunk without a line end shares its line with the next."""
+        """Return whole lines; a chunk without a line end shares its line with the next."""
         found: list[bytes] = []
         begun = False
         for chunk in self.chunks:
@@ -47,7 +62,11 @@ def emit(
     changed: dict[int, bytes | None],
     created: list[tuple[int, bytes]],
 ) -> tuple[list[bytes], list[int]]:
-    """Put the entries together: (chunks, where each is from); ``changed`` is used up."""
+    """Put the entries together: (chunks, where each is from).
+
+    ``changed`` is empty afterwards: each of its lines is copied into its chunk and let go of at
+    once, or all the lines that changed would be in memory twice.
+    """
     paper = _Paper(entries)
     waiting = created[::-1]
     for index, entry in enumerate(entries):
@@ -55,7 +74,7 @@ def emit(
             paper.add(waiting.pop()[1] + paper.newline, MADE, 0)
         if index not in changed:
             paper.add(entry.raw, index, entry.line)
-        elif (new := changed.pop(index)) is None:  # let go of at once: it is copied
+        elif (new := changed.pop(index)) is None:
             paper.drop(entry)
         else:
             paper.add(new + line_end(entry.raw), index, entry.line)
@@ -65,7 +84,7 @@ def emit(
 
 
 class _Paper:
-    """Takes chunks; a line ends where another begins, and with the line end that it had."""
+    """Joins chunks into lines; each line keeps the line end that it had."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.chunks: list[bytes] = []
@@ -90,21 +109,49 @@ class _Paper:
             self.chunks[-1] += newline
 
 
-def account(entries: Sequence[Entry], chunks: list[bytes], origins: list[int]) -> Written:
+def account(entries: Sequence[Entry], chunks: Sequence[bytes], origins: Sequence[int]) -> Output:
     """Count what became of the lines of ``entries``; a line end alone is no change."""
     now = dict(zip(origins, chunks, strict=True))
     others = [at for at, entry in enumerate(entries) if now.get(at) is not entry.raw]
     touched = {
         entries[at].line
         for at in others
-        if (new := now.get(at)) is None or _bare(new) != _bare(entries[at].raw)
+        if (new := now.get(at)) is None or bare(new) != bare(entries[at].raw)
     }
     alive = {entries[at].line for at in now if at != MADE}
+    counts = _counts(entries[-1].line, touched, alive, origins.count(MADE))
+    return Output(chunks, origins, counts)
+
+
+def account_lines(
+    before: Sequence[bytes], lines: Sequence[bytes], origins: Sequence[int]
+) -> Output:
+    """Count what became of the lines ``before``, each of which may be several now."""
+    if lines is before:
+        return Output(lines, origins, LineCounts(len(lines)))
+    kept = kept_lines(before, lines, origins)
+    touched = set(range(len(before))) - kept
+    counts = _counts(len(before), touched, set(origins), 0)
+    added = len(lines) - counts.kept - counts.changed
+    return Output(lines, origins, msgspec.structs.replace(counts, added=added))
+
+
+def kept_lines(before: Sequence[bytes], lines: Sequence[bytes], origins: Sequence[int]) -> set[int]:
+    """Return the indices of the old lines that are there as they were, but for the line end."""
+    now: dict[int, list[bytes]] = {}
+    for raw, origin in zip(lines, origins, strict=True):
+        now.setdefault(origin, []).append(bare(raw))
+    return {index for index, raw in enumerate(before) if now.get(index) == [bare(raw)]}
+
+
+def _counts(
+    many: int, touched: AbstractSet[int], alive: AbstractSet[int], added: int
+) -> LineCounts:
+    """Part the lines that were touched into those that are left and those that are not."""
     dropped = len(touched - alive)
-    kept = entries[-1].line - len(touched)
-    added = origins.count(MADE)
-    return Written(chunks, origins, kept, len(touched) - dropped, dropped, added)
+    return LineCounts(many - len(touched), len(touched) - dropped, dropped, added)
 
 
-def _bare(raw: bytes) -> bytes:
+def bare(raw: bytes) -> bytes:
+    """Return a line without its line end."""
     return raw.rstrip(b"\r\n")

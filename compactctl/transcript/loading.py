@@ -13,9 +13,9 @@ from compactctl.formats import detect
 from compactctl.formats.base import Format, Record
 from compactctl.jsonl import lines
 from compactctl.jsonl.lines import Entry, Fault, MakeEntry
-from compactctl.model import Message
+from compactctl.model import MADE, Message
 from compactctl.transcript import tags
-from compactctl.transcript.tags import Row
+from compactctl.transcript.tags import Row, Tags
 from compactctl.view.builder import Assembler
 
 COMPACTION = "compactctl.compaction"
@@ -29,8 +29,8 @@ class Transcript(msgspec.Struct, frozen=True):
 
     ``messages`` is the view. ``durable`` holds the indices of entries that are records of this
     tool (facts, pending items, evidence, resolutions); ``unreadable`` counts lines without a
-    record. ``tags`` ties the entries together, see ``protocol.tags``. ``hides``: what was given up
-    or cut off may come into the view when the lines that hide it go. ``overreach``: how many turns
+    record. ``tags`` are the members that tie the entries together. ``hides``: what was given up or
+    cut off may come into the view when the lines that hide it go. ``overreach``: how many turns
     there are for each entry that takes back more.
     """
 
@@ -44,6 +44,18 @@ class Transcript(msgspec.Struct, frozen=True):
     tags: list[Row]
     hides: bool = True
     overreach: dict[int, int] = {}
+
+    def references(self) -> Tags:
+        """Return what ties the entries together, member by member."""
+        return Tags(self.format, self.tags)
+
+    def shown(self) -> set[int]:
+        """Return the entries that the view shows anything of."""
+        return {block.entry for message in self.messages for block in message.blocks}
+
+    def line_of(self, entry: int) -> int | None:
+        """Return the line that an entry stands on; None for what a layer made."""
+        return None if entry == MADE else self.entries[entry].line
 
 
 def load(
@@ -118,7 +130,7 @@ def parse(
 
 
 def session(transcript: Transcript) -> str:
-    """Give the name of the session, as the first record that has one says; else ``transcript``."""
+    """Return the name of the session by the first record that has one; else ``transcript``."""
     raw = (entry.raw for entry in transcript.entries[:_HEAD])
     names = map(transcript.format.session, islice(lines.objects(raw), _HEAD))
     return next(filter(None, names), "transcript")

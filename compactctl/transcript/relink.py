@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from compactctl.formats.base import Link
+from compactctl.graph import EntryGraph
 from compactctl.jsonl import DECODE_ERRORS, exact
-from compactctl.transcript.graph import Tree as _Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from compactctl.formats.base import Links
     from compactctl.model import Block, Role
     from compactctl.transcript.loading import Transcript
+    from compactctl.transcript.tags import Tags
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -50,16 +50,18 @@ def create(
         ]
     if not made and None not in changed.values():
         return []
-    tree = _Tree(transcript, changed)
+    tags = transcript.references()
+    deleted = {index for index, new in changed.items() if new is None}
+    graph = EntryGraph(tags.ids, tags.parents, deleted)
     created: list[tuple[int, bytes]] = []
     for new in made:
-        parent = tree.parent_for(new.before, new.after)
+        parent = graph.parent_for(new.before, new.after)
         identity = form.new_id(_identity(new, parent or ""))
         records = _write(transcript, new, Link(identity, parent))
         created += [(new.before, exact.dump(record)) for record in records]
         for record in records:
-            tree.insert(new.before, record.get(links.own, identity))
-    _adopt(transcript, links, tree, changed)
+            graph.insert(new.before, record.get(links.own, identity))
+    _adopt(transcript, graph, tags, changed)
     return created
 
 
@@ -78,52 +80,51 @@ def _content(block: Block) -> tuple[object, ...]:
 
 
 def _write(transcript: Transcript, new: Made, link: Link) -> list[dict[str, Any]]:
-    """Give the records that hold ``new``: one, or several where a line holds less than a run."""
+    """Return the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
     return transcript.format.create(new.role, new.blocks, like, link)
 
 
 def _adopt(
-    transcript: Transcript, links: Links, tree: _Tree, changed: dict[int, bytes | None]
+    transcript: Transcript, graph: EntryGraph, links: Tags, changed: dict[int, bytes | None]
 ) -> None:
     """Give a new parent to each entry that lost its own or now follows a new line."""
-    for index in tree.uncertain():
-        old, new = tree.parents[index], tree.parent_at(index)
+    assert transcript.format.links is not None
+    key = transcript.format.links.parent
+    for index in graph.uncertain():
+        old, new = graph.parents[index], graph.parent_at(index)
         if new != old:
-            _change(transcript, changed, index, (links.parent, old, new))
-        tree.inherit(index)
-    for also, values in tree.also.items() if tree.gone else ():
-        _follow(transcript, tree, changed, also, values)
-    for index, value in enumerate(tree.relinked):
-        if value is not None and index not in tree.dropped:
-            _relink(transcript, tree, changed, index)
+            _change(transcript, changed, index, (key, old, new))
+        graph.inherit(index)
+    for also, values in links.also.items() if graph.gone else ():
+        _follow(transcript, graph, changed, also, values)
+    for index, value in enumerate(links.relinked):
+        if value is not None and index not in graph.deleted:
+            _relink(transcript, graph, changed, index)
 
 
 def _relink(
-    transcript: Transcript, tree: _Tree, changed: dict[int, bytes | None], index: int
+    transcript: Transcript, graph: EntryGraph, changed: dict[int, bytes | None], index: int
 ) -> None:
     """Let a line that names what it keeps of the lines before it name what is left of them."""
     record = _parsed(changed.get(index) or transcript.entries[index].raw)
-    new = transcript.format.relink(record, tree)
+    new = transcript.format.relink(record, graph)
     if new != record:
         changed[index] = exact.dump(new)
 
 
 def _follow(
     transcript: Transcript,
-    tree: _Tree,
+    graph: EntryGraph,
     changed: dict[int, bytes | None],
     key: str,
     values: Sequence[Any],
 ) -> None:
-    """Let second references to entries that went point to what is first in their place.
-
-    Where nothing follows it, that is its nearest ancestor; a dangling reference is normal.
-    """
+    """Redirect other references to deleted entries; a dangling reference is normal."""
     for index, old in enumerate(values):
-        if isinstance(old, str) and old in tree.gone and index not in tree.dropped:
-            new = tree.heirs.get(old) or tree.surviving(old)
+        if isinstance(old, str) and old in graph.gone and index not in graph.deleted:
+            new = graph.heir(old)
             if new is not None:
                 _change(transcript, changed, index, (key, old, new))
 

@@ -16,15 +16,15 @@ from compactctl.errors import CompactctlError
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
 from compactctl.transcript import relink
-from compactctl.transcript.accounting import Written, account, emit
+from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
-from compactctl.transcript.meant import says
 from compactctl.transcript.relink import Made
+from compactctl.view.compare import same_view
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["Written", "account", "emit", "rewrite", "write"]
+__all__ = ["Output", "account", "emit", "rewrite", "write"]
 
 
 def write(
@@ -32,7 +32,7 @@ def write(
     messages: Sequence[Message],
     touched: Collection[int],
     mark: dict[str, Any] | None = None,
-) -> tuple[Written, Transcript]:
+) -> tuple[Output, Transcript]:
     """Rewrite and read back: (the lines, what they say).
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
@@ -50,7 +50,7 @@ def write(
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
-        if not back and (not transcript.hides or says(new.messages, messages)):
+        if not back and (not transcript.hides or same_view(new.messages, messages)):
             return written, new
         if bounded.keys() <= outside.keys():
             raise CompactctlError(_NOT_MEANT, file=transcript.name)
@@ -74,7 +74,7 @@ def rewrite(
     touched: Collection[int],
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
-) -> Written:
+) -> Output:
     """Return the lines of ``transcript`` with ``messages`` as their view.
 
     ``touched`` are the entries of which a block was changed, moved or taken out.

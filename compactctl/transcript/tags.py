@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from compactctl.formats.base import Format
-    from compactctl.transcript.loading import Transcript
 
 Row = tuple[Any, ...]
 """What a record holds of these members, in the order of ``_members``."""
@@ -20,7 +19,7 @@ Row = tuple[Any, ...]
 
 @functools.cache
 def reader(form: Format) -> Callable[[Any], Row]:
-    """Give what reads the members off a decoded record of a format."""
+    """Return what reads the members off a decoded record of a format."""
     attributes = {field.encode_name: field.name for field in msgspec.structs.fields(form.record)}
     names = [attributes[name] for name in _members(form)]
     if len(names) == 1:
@@ -30,7 +29,7 @@ def reader(form: Format) -> Callable[[Any], Row]:
 
 
 def _members(form: Format) -> list[str]:
-    """Name the members that entries of a format have of these, the type first."""
+    """Return the members that entries of a format have of these, the type first."""
     links = form.links
     linking = (links.own, links.parent, *links.also, links.keeps) if links else ()
     return ["type", *filter(None, (*linking, form.sequence))]
@@ -43,13 +42,13 @@ class Tags:
     which an entry names what it keeps of those before it.
     """
 
-    def __init__(self, transcript: Transcript) -> None:
-        """Sort what was read with the records; a value of another type is none."""
-        form, links = transcript.format, transcript.format.links
+    def __init__(self, form: Format, rows: Sequence[Row]) -> None:
+        """Sort the rows of a format by member; a value of another type is none."""
+        links = form.links
         columns: dict[str | None, Sequence[Any]] = dict(
-            zip(_members(form), zip(*transcript.tags, strict=True), strict=True)
+            zip(_members(form), zip(*rows, strict=True), strict=True)
         )
-        none = (None,) * len(transcript.entries)
+        none = (None,) * len(rows)
         self.ids: list[str | None] = _only(str, columns[links.own] if links else none)
         self.parents: list[str | None] = _only(str, columns[links.parent] if links else none)
         self.types: list[str | None] = _only(str, columns["type"])

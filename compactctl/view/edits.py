@@ -82,11 +82,3 @@ def group(messages: Sequence[Message], *, joins_answers: bool = False) -> list[M
             grouped.append(message)
             role = message.role
     return grouped
-
-
-def first_change(old: Sequence[Message], new: Sequence[Message]) -> int | None:
-    """Return the index of the first message that is not the same object, None if all are."""
-    for position, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before is not after:
-            return position
-    return None if len(old) == len(new) else min(len(old), len(new))

@@ -329,7 +329,7 @@ def test_a_rollback_of_more_turns_than_there_are_never_takes_what_a_layer_made(t
     lines, after = write(before, [made, *before.messages])
     assert texts(after.messages) == ["made", "hello", "then"]
     assert json.loads(lines.lines()[-2])["payload"]["num_turns"] == stays
-    assert lines.changed == (turns != stays)
+    assert lines.counts.changed == (turns != stays)
 
 
 def test_a_rollback_that_found_nothing_goes_on_finding_nothing():

@@ -24,7 +24,7 @@ from compactctl import formats
 from compactctl.errors import CompactctlError
 from compactctl.files.reading import read_lines
 from compactctl.jsonl import exact
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 from compactctl.rules import findings
 from compactctl.transcript import loading
 
@@ -52,7 +52,7 @@ class Tally:
         """Start at nothing."""
         self.outcomes: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
-        self.mends: Counter[str] = Counter()
+        self.fixes: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.longest = (0.0, 0)
 
@@ -117,11 +117,11 @@ def run(source: Source, tally: Tally) -> str | None:
         found = loading.load(source.lines, source.name, source.format)
         for profile in {found.format.profile, "core"}:
             findings.find(found, profile, sendable=True)
-        done = mend(source.lines, source.name, source.format)
+        done = repair(source.lines, source.name, source.format)
     except CompactctlError as error:
         tally.outcomes[f"unreadable ({type(error).__name__})"] += 1
         return None
-    tally.mends.update(each.rule for each in done.mends)
+    tally.fixes.update(each.rule for each in done.fixes)
     name = found.format.name
     if done.left:
         tally.outcomes["refused"] += 1
@@ -130,10 +130,10 @@ def run(source: Source, tally: Tally) -> str | None:
     lost = words(done.before) - told(done.after)
     if lost:
         return f"words of a user went: {sorted(lost)[:3]}"
-    again = mend(done.lines, source.name, name)
-    if again.mends or b"".join(again.lines) != b"".join(done.lines):
-        return f"a second repair mends {[str(m) for m in again.mends][:5]}"
-    tally.outcomes["mended" if done.mends else "left alone"] += 1
+    again = repair(done.lines, source.name, name)
+    if again.fixes or b"".join(again.lines) != b"".join(done.lines):
+        return f"a second repair mends {[str(m) for m in again.fixes][:5]}"
+    tally.outcomes["mended" if done.fixes else "left alone"] += 1
     return None
 
 
@@ -204,7 +204,7 @@ def report(tally: Tally, many: int) -> None:
     print("refused, by format and rule:")
     for (name, rule), times in sorted(tally.refused.items()):
         print(f"{times:>8,}  {name} {rule}")
-    print("mends: " + ", ".join(f"{rule} {times:,}" for rule, times in tally.mends.most_common()))
+    print("mends: " + ", ".join(f"{rule} {times:,}" for rule, times in tally.fixes.most_common()))
 
 
 if __name__ == "__main__":

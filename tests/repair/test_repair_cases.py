@@ -24,7 +24,7 @@ from compactctl import formats, placeholders
 from compactctl.model import Block
 from compactctl.placeholders import MISSING_START
 from compactctl.repair.chain import GAP
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 from compactctl.repair.lines import UNREADABLE
 from compactctl.rules import findings
 
@@ -36,10 +36,10 @@ every_linked_format = pytest.mark.parametrize(
 
 def mended(written, name):
     """Mend, and hold that nothing is left, that it is a fix-point, and whose words it keeps."""
-    done = mend(written, "test", name)
+    done = repair(written, "test", name)
     assert not done.left
-    again = mend(done.lines, "test", name)
-    assert (b"".join(again.lines), again.mends) == (b"".join(done.lines), [])
+    again = repair(done.lines, "test", name)
+    assert (b"".join(again.lines), again.fixes) == (b"".join(done.lines), [])
     profiles = {
         done.after.format.profile,
         "core" if done.after.format.profile == "anthropic" else "",
@@ -57,7 +57,7 @@ def shape(done):
 
 
 def rules(done):
-    return [each.rule for each in done.mends]
+    return [each.rule for each in done.fixes]
 
 
 @every_format
@@ -114,7 +114,7 @@ def test_b13_an_orphan_result_goes_and_nothing_raises(name):
 @every_format
 def test_b13_a_file_of_nothing_but_an_orphan_says_what_is_left(name):
     alone = lines(user(result("9")), format_name=name)
-    done = mend(alone, "test", name)
+    done = repair(alone, "test", name)
     assert [f.rule for f in done.left][:1] == ["PAIR-02"]
     assert list(done.lines) == alone
 
@@ -142,13 +142,13 @@ def test_b17_text_between_split_results_goes_behind_them():
 
 def test_b19_the_order_inside_an_answer_stays():
     said = [user("a"), assistant(thinking(), call("1"), "after"), user(result("1"))]
-    assert not mended(lines(*said), "messages").mends
+    assert not mended(lines(*said), "messages").fixes
 
 
 def test_thinking_that_is_to_go_is_told_beside_other_mends():
     said = [user("a"), assistant(thinking(), call("1")), user("b")]
-    done = mend(lines(*said), "test", "messages", "drop")
-    assert sorted(each.rule for each in done.mends) == ["PAIR-01", "thinking"]
+    done = repair(lines(*said), "test", "messages", "drop")
+    assert sorted(each.rule for each in done.fixes) == ["PAIR-01", "thinking"]
     assert all(block.kind != "thinking" for m in done.after.messages for block in m.blocks)
 
 
@@ -197,7 +197,7 @@ def test_b23_of_two_results_the_last_stays(name):
 def test_b25_ids_used_again_in_closed_turns(name):
     said = [user("a"), *exchange("0", "r"), *exchange("0", "s")]
     done = mended(lines(*said, format_name=name), name)
-    assert bool(done.mends) == (name == "messages")  # chat completions take them
+    assert bool(done.fixes) == (name == "messages")  # chat completions take them
     assert ids(done.after.messages) == ids(done.after.messages, "result")
 
 
@@ -244,7 +244,7 @@ def test_b41_b42_images_that_are_refused_become_texts():
 
 def test_b39_an_image_alone_is_content():
     image = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
-    assert not mended([json.dumps({"role": "user", "content": [image]}).encode()], "messages").mends
+    assert not mended([json.dumps({"role": "user", "content": [image]}).encode()], "messages").fixes
 
 
 def test_b47_half_a_character_is_replaced():
@@ -315,9 +315,9 @@ def test_a_valid_transcript_leaves_byte_for_byte(name):
         user("c"),
     ]
     written = lines(*said, format_name=name)
-    done = mend(written, "test", name)
+    done = repair(written, "test", name)
     assert done.lines is written
-    assert not done.mends
+    assert not done.fixes
 
 
 @every_linked_format
@@ -336,7 +336,7 @@ def test_a_valid_transcript_keeps_its_order(name):
     written = lines(user("a"), assistant("b"), user("c"), assistant("d"), format_name=name)
     follows = formats.load(name).links.follows
     swapped = [written[1], written[0], *written[2:]] if follows else [*written]
-    assert not mended(swapped, name).mends
+    assert not mended(swapped, name).fixes
 
 
 def test_a_break_is_bridged_at_its_own_entry_on_a_line_of_two():

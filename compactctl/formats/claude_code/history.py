@@ -8,16 +8,14 @@ sets their parents so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from compactctl.formats import base
 from compactctl.formats.anthropic_parts import Content
+from compactctl.graph import EntryGraph
 from compactctl.model import Block
-
-if TYPE_CHECKING:
-    from compactctl.formats.base import Graph
 
 
 class Body(msgspec.Struct, gc=False):
@@ -109,13 +107,10 @@ class Tree:
 
     def _path(self) -> set[str]:
         """Return the ids of the last line and its ancestors."""
-        parent_of = {uuid: parent for _, uuid, parent in self._lines}
-        path: set[str] = set()
-        step: Any = self._lines[-1][1]
-        while isinstance(step, str) and step in parent_of and step not in path:
-            path.add(step)
-            step = parent_of[step]
-        return path
+        ids = [own for _, own, _ in self._lines]
+        parents = [parent if isinstance(parent, str) else None for *_, parent in self._lines]
+        path, _ = EntryGraph(ids, parents).walk(len(ids) - 1)
+        return {ids[at] for at in path}
 
 
 class Preserved:
@@ -176,7 +171,7 @@ def _uuid(value: dict[str, Any], key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
+def relink(record: dict[str, Any], graph: EntryGraph) -> dict[str, Any]:
     """Make a boundary keep what is left of its lines, and what was added there."""
     metadata = record.get("compactMetadata")
     listed, segment = _member(metadata, "preservedMessages"), _member(metadata, "preservedSegment")

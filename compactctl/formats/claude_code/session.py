@@ -19,6 +19,7 @@ from compactctl.model import Block
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from compactctl.graph import EntryGraph
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
 
@@ -131,7 +132,7 @@ class ClaudeCode(base.Format):
         fields = digest[:8], digest[8:12], "8" + digest[13:16], "8" + digest[17:20], digest[20:32]
         return "-".join(fields)
 
-    def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
+    def relink(self, record: dict[str, Any], graph: EntryGraph) -> dict[str, Any]:
         """Make a boundary keep what is left of its lines, and what was added there."""
         return history.relink(record, graph)
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.formats.base import identifier
+from compactctl.graph import EntryGraph
+
 if TYPE_CHECKING:
-    from compactctl.formats.base import Graph
     from compactctl.formats.pi.parts import Record
 
 
@@ -40,15 +42,12 @@ def context(entries: list[Entry]) -> list[Entry]:
 
 def _path(entries: list[Entry]) -> list[Entry]:
     """Return the last entry behind all its ancestors; every entry if none has an id."""
-    by_id = {entry.record.id: entry for entry in entries if isinstance(entry.record.id, str)}
-    if not by_id:
+    ids = [identifier(entry.record.id) for entry in entries]
+    last = next((at for at in range(len(ids) - 1, -1, -1) if ids[at] is not None), None)
+    if last is None:
         return entries
-    path: dict[str, Entry] = {}
-    step = next(entry.record.id for entry in reversed(entries) if isinstance(entry.record.id, str))
-    while isinstance(step, str) and step in by_id and step not in path:
-        path[step] = by_id[step]
-        step = by_id[step].record.parent_id
-    return list(path.values())[::-1]
+    path, _ = EntryGraph(ids, [identifier(entry.record.parent_id) for entry in entries]).walk(last)
+    return [entries[at] for at in reversed(path)]
 
 
 def _is_first_kept(entry: Entry, mark: Record) -> bool:
@@ -59,7 +58,7 @@ def _is_first_kept(entry: Entry, mark: Record) -> bool:
     return isinstance(entry.record.id, str) and entry.record.id == mark.first_kept_entry_id
 
 
-def relink(record: dict[str, Any], graph: Graph) -> dict[str, Any]:
+def relink(record: dict[str, Any], graph: EntryGraph) -> dict[str, Any]:
     """Make a compaction keep from the first entry left of those that it kept."""
     first = record.get("firstKeptEntryId")
     return record | {"firstKeptEntryId": graph.first(first)} if isinstance(first, str) else record

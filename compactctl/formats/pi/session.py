@@ -20,6 +20,7 @@ from compactctl.model import Block
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from compactctl.graph import EntryGraph
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
 
@@ -130,7 +131,7 @@ class Pi(base.Format):
         """Make eight hex digits."""
         return digest[:8]
 
-    def relink(self, record: dict[str, Any], graph: base.Graph) -> dict[str, Any]:
+    def relink(self, record: dict[str, Any], graph: EntryGraph) -> dict[str, Any]:
         """Make a compaction keep from the first entry left of those that it kept."""
         return branch.relink(record, graph)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from compactctl.jsonl import exact
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 from compactctl.rules.findings import find
 from compactctl.transcript import loading
 
@@ -49,10 +49,10 @@ def found(records, name="messages", profile=None, **given):
 def mended(records, name="messages"):
     """Mend, and hold that nothing is left and that a second time changes nothing."""
     raw = lines(*records) if isinstance(records[0], dict) else records
-    done = mend(raw, "f", name)
+    done = repair(raw, "f", name)
     assert not done.left
-    again = mend(done.lines, "f", name)
-    assert (again.mends, list(again.lines)) == ([], list(done.lines))
+    again = repair(done.lines, "f", name)
+    assert (again.fixes, list(again.lines)) == ([], list(done.lines))
     return done
 
 

@@ -22,7 +22,7 @@ from field import (
 
 from compactctl import pipeline
 from compactctl.model import Message
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 from compactctl.rules.check import problems
 from compactctl.rules.findings import find
 from compactctl.transcript import loading as transcript
@@ -142,7 +142,7 @@ def test_b44_every_member_may_be_null(name):
     made.records[2]["parentUuid"] = "u1"
     assert [each for each in made.told() if each[0] != "FILE-15"] == []
     raw = lines(*made.records)
-    assert mend(raw, "f", "claude-code").lines is raw
+    assert repair(raw, "f", "claude-code").lines is raw
 
 
 @pytest.mark.parametrize("own", ["<x>", {"stdout": "x " * 900}, None, [1]])
@@ -171,7 +171,7 @@ def test_b52_a_line_of_25_megabytes_is_a_line():
     read = load(raw, "claude-code")
     assert len(read.messages[2].blocks[0].content[0].text) == HUGE
     assert made.told() == []
-    assert mend(raw, "f", "claude-code").lines is raw
+    assert repair(raw, "f", "claude-code").lines is raw
 
 
 def test_b52_what_was_cut_off_a_huge_line_hides_nothing_else():
@@ -182,5 +182,5 @@ def test_b52_what_was_cut_off_a_huge_line_hides_nothing_else():
     raw = lines(*made.records)
     raw[1] = raw[1][: HUGE // 2] + b"\n"
     done = mended(raw, "claude-code")
-    assert [each.rule for each in done.mends] == ["FILE-02"]
+    assert [each.rule for each in done.fixes] == ["FILE-02"]
     assert len(done.after.messages) == len("ua")

@@ -8,10 +8,10 @@ import pytest
 from builders import assistant, call, result, text, thinking, user
 from drawn import other
 
+from compactctl.graph import EntryGraph
 from compactctl.model import Message
 from compactctl.rules.check import problems
 from compactctl.rules.rule import PROFILES
-from compactctl.transcript.parents import Chains
 
 MANY = 20_000
 ENOUGH = 30  # seconds on a busy machine; what is quadratic takes many minutes
@@ -64,5 +64,7 @@ def test_time_is_in_proportion_to_the_chain():
         ["missing"] * 200_000,
         [ids[-1]] * 200_000,
     ):
-        Chains(ids, parents)
+        graph = EntryGraph(ids, parents)
+        assert len(graph.tops) == len(ids)
+        assert not (graph.is_one and graph.circles)
     assert time.process_time() - start < ENOUGH

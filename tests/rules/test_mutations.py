@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Message
+from compactctl.rules import RULES
 from compactctl.rules.check import breaks_pairs, pair_problems, problems
-from compactctl.rules.registry import RULES
 from compactctl.rules.rule import PROFILES
 
 ANTHROPIC = ("anthropic", "gateway")

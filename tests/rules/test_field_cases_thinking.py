@@ -27,7 +27,7 @@ from field import (
 )
 
 from compactctl import pipeline
-from compactctl.repair.engine import mend
+from compactctl.repair.engine import repair
 
 PLAIN = {
     # row: (lines, what is found as (rule, line, call))
@@ -68,17 +68,17 @@ def thoughts(raw):
 
 def test_b28_thinking_is_the_same_or_not_there():
     raw = [*lines(user("u")), SIGNED % ODD, *lines(user("v"), assistant(THOUGHT, text("b")))]
-    done = mend(raw, "f", "messages")
-    assert [each.rule for each in done.mends] == ["TEXT-01"]
+    done = repair(raw, "f", "messages")
+    assert [each.rule for each in done.fixes] == ["TEXT-01"]
     assert thoughts(done.lines) == []
-    kept = mend(raw, "f", "messages", "keep")
+    kept = repair(raw, "f", "messages", "keep")
     assert thoughts(kept.lines) == [json.loads(ODD), THOUGHT]
 
 
 def test_b28_a_line_that_is_right_keeps_its_thinking_byte_for_byte():
     signed = SIGNED.replace(b'{"type":"text","text":""},', b"") % ODD
     raw = [*lines(user("u")), signed, *lines(user("v"), assistant(text(""), text("b")), user("w"))]
-    assert mend(raw, "f", "messages").lines[1] == signed
+    assert repair(raw, "f", "messages").lines[1] == signed
 
 
 def loop(*names):
@@ -98,16 +98,16 @@ def test_b29_thinking_behind_the_first_edit_goes_and_before_it_stays():
 
 def test_b29_without_an_edit_all_thinking_stays():
     raw = lines(user("S"), *loop("1", "2"), user("v"))
-    assert mend(raw, "f", "messages").lines is raw
+    assert repair(raw, "f", "messages").lines is raw
 
 
 def test_b31_all_thinking_goes_when_that_is_asked_for():
     hidden = {"type": "redacted_thinking", "data": "x"}
     raw = lines(user("S"), *loop("1"), assistant(hidden, text("a")), user("v"), *loop("2"))
-    done = mend(raw, "f", "messages", "drop")
+    done = repair(raw, "f", "messages", "drop")
     assert b"thinking" not in b"".join(done.lines)
-    assert {each.rule for each in done.mends} == {"thinking"}
-    assert "thinking dropped, as was asked for" in str(done.mends[0])
+    assert {each.rule for each in done.fixes} == {"thinking"}
+    assert "thinking dropped, as was asked for" in str(done.fixes[0])
     assert found(done.lines) == []
 
 
@@ -141,7 +141,7 @@ def test_b32_answers_of_two_responses_are_not_made_one():
 def test_b34_no_thinking_is_invented():
     records, _ = PLAIN["B34 an open loop without thinking"]
     raw = lines(*records)
-    assert mend(raw, "f", "messages").lines is raw
+    assert repair(raw, "f", "messages").lines is raw
 
 
 REASONING = item("reasoning", summary=[], encrypted_content="gAAA")
@@ -190,5 +190,5 @@ def test_b36_repair_closes_every_edge():
         assistant(text("a")),
     ]
     done = mended(broken)
-    assert [each.rule for each in done.mends] == ["SERVER-01", "SERVER-03", "SERVER-03"]
+    assert [each.rule for each in done.fixes] == ["SERVER-01", "SERVER-03", "SERVER-03"]
     assert view(done.after) == [("u", "u", "and then?"), ("a", "a")]
