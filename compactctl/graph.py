@@ -216,8 +216,17 @@ class EntryGraph:
             gone = self.gone[gone]
 
     def heir(self, own: str) -> str | None:
-        """Return what follows a deleted entry, or else its nearest ancestor; None for neither."""
-        return self._heirs.get(own) or self.surviving(own)
+        """Return what follows a deleted entry, or else its nearest ancestor; None for neither.
+
+        What follows the nearest deleted ancestor comes first: then it makes no difference
+        whether both went at once or one after the other.
+        """
+        step: str | None = own
+        passed: set[str | None] = set()
+        while step in self.gone and step not in self._heirs and step not in passed:
+            passed.add(step)
+            step = self.gone[step]
+        return self._heirs.get(step) or self.surviving(own)
 
     def first(self, own: str) -> str:
         """Return the first entry of what follows from an entry on."""

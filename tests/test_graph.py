@@ -86,3 +86,9 @@ def test_a_new_entry_stands_between_an_entry_and_its_parent():
 def test_a_circle_that_went_leads_nowhere():
     graph = EntryGraph(["a", "b", "c"], ["b", "a", "b"], deleted={0, 1})
     assert graph.surviving("b") is None
+
+
+def test_a_deleted_leaf_is_followed_by_what_follows_its_deleted_ancestor():
+    graph = EntryGraph(["a", "b", "leaf", "c"], [None, "a", "b", "b"], deleted={1, 2})
+    graph.inherit(3)
+    assert graph.heir("leaf") == graph.heir("b") == "c"

@@ -40,9 +40,9 @@ def fix_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
 def _parents(transcript: Transcript) -> list[int | None]:
     """Return the parent of each entry; of entries with one id the first."""
-    links = transcript.references()
-    first = EntryGraph(links.ids, links.parents).first_places
-    return [first.get(parent) for parent in links.parents]
+    tags = transcript.references()
+    first = EntryGraph(tags.ids, tags.parents).first_places
+    return [first.get(parent) for parent in tags.parents]
 
 
 def _sorted(parents: Sequence[int | None]) -> list[int]:
