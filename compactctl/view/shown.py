@@ -28,44 +28,32 @@ _OUTPUT = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
 _CUT_WORDS = (
-    "truncat",
-    "clipped",
-    "omitted",
-    "elided",
-    "persisted-output",
-    "partial view",
-    "too large",
-    "too long",
-    "still running",
-    "in the background",
-    "running with ",
-    "timed out",
-    "to continue",
-    "read more",
-    "see more",
-    "view more",
-    "<snip>",
-    "[...",
-    "[…",
-    placeholders.CUT,
+    *("truncat", "clipped", "omitted", "elided", "<snip>", "[...", "[…", placeholders.CUT),
+    *("persisted-output", "partial view", "too large", "too long", "\n...\n", "\n…\n"),
+    *("to continue", "read more", "see more", "view more", "use offset", "use 'offset"),
+    *("with offset", "offset parameter", "offset' parameter", "view_range parameter"),
+    *("content cleared", "result cleared", "output cleared", "content removed", "output removed"),
+    *("been cleared", "been removed", "been cut", "was cut", "shortened", "been trimmed"),
+    *("still running", "in the background", "running with ", "timed out", "been limited"),
 )
 _CUT_PHRASES = [
-    re.compile(phrase, re.MULTILINE)
+    re.compile(phrase)  # each begins with plain letters, which is looked for much faster
     for phrase in (
         r"more (?:lines?|bytes|characters|chars|tokens|rows|content)\b",
         r"remaining (?:lines|bytes|characters|content)\b",
-        r"lines? (?:remaining|left|hidden|skipped|not shown|cut)\b",
+        r"line(?:s|\(s\))? (?:remaining|left|hidden|skipped|not shown|cut)\b",
         r"show(?:ing|n|s) (?:only |the )*(?:lines?|first|last|part|\d)",
         r"only (?:the )?(?:first|last|part|lines?|\d)",
-        r"lines? \d[\d,]* ?(?:-|–|to|through|\.\.) ?\d[\d,]*,? (?:out )?(?:of|from)\b",
-        r"(?:first|last) \d[\d,.]* ?(?:lines|bytes|characters|chars|tokens|[km]i?b)\b",
-        r"limit (?:reached|exceeded|hit)|(?:byte|size|token|character|line|output|[km]b) limit",
+        r"line(?:s|\(s\))? \d[\d,]* ?(?:-|–|to|through|\.\.) ?\d[\d,]*,? (?:out )?(?:of|from)\b",
+        r"first \d[\d,.]* ?(?:lines|bytes|characters|chars|tokens|[km]i?b)\b",
+        r"last \d[\d,.]* ?(?:lines|bytes|characters|chars|tokens|[km]i?b)\b",
+        r"limited to (?:\d|the )",
+        r"limit (?:reached|exceeded|hit)",
+        r" limit(?:(?<=b limit)|(?<=byte limit)|(?<=size limit)|(?<=token limit))\b",
+        r" limit(?:(?<=line limit)|(?<=character limit)|(?<=output limit))\b",
         r"exceed(?:s|ed|ing)? (?:the )?(?:max|limit|allowed|\d)",
-        r"(?:use|with|specify|pass) [^\n]{0,30}\b(?:offset|start_line|view_range)\b",
-        r"(?:content|result|output|file read) (?:was |has been )?(?:cleared|removed|cut|collapsed)",
-        r"(?:was|been) (?:shortened|trimmed|limited|pruned|compacted)\b",
-        r"^\s*(?:\.\.\.|…)\s*$",
-        r"[+…] ?\d+ lines",
+        r"\+ ?\d+ (?:more )?lines",
+        r"… ?\+?\d+ ",
     )
 ]
 
@@ -92,7 +80,7 @@ class Shown:
     @cached_property
     def is_cut(self) -> bool:
         """True if anything in the text may say that it is not all that was asked for."""
-        lowered = self.said.lower()
+        lowered = f"\n{self.said}\n".lower()
         return any(word in lowered for word in _CUT_WORDS) or any(
             phrase.search(lowered) for phrase in _CUT_PHRASES
         )
@@ -101,6 +89,11 @@ class Shown:
     def lines(self) -> int:
         """How many lines the text has."""
         return self.text.count("\n") + 1 if self.text else 0
+
+    @property
+    def end(self) -> int:
+        """The line before which all lines are shown, as far as is known of one that was not cut."""
+        return self.sure if self.is_numbered else self.stop
 
     @property
     def is_empty(self) -> bool:
@@ -128,20 +121,15 @@ class Shown:
         """True if all that an ``other``, earlier read of the file showed is shown here."""
         if placeholders.is_superseded(other.said):
             return True
-        if self.others < other.others or not self._reaches(other):
+        if self.others < other.others or not self.read.tells_lines or self.start > other.start:
             return False
-        if other.is_empty or _holds(self.text, other.text):
-            return True
-        if self.is_numbered:
+        is_enough = other.is_empty or _holds(self.text, other.text)
+        if not is_enough and self.is_numbered:
             end = other.stop if other.is_numbered else other.start + other.lines_alone
-            return end < self.sure or (end == self.sure and not self.is_cut)  # nor is the last line
-        return flags_failures and not self.is_cut and self._is_as_long_as(other)
-
-    def _reaches(self, other: Shown) -> bool:
-        """True if the lines asked for, as far as they may have been shown, are those of both."""
-        if not self.read.tells_lines or self.start > other.start:
-            return False
-        return other.stop <= self.stop or self.is_open
+            is_enough = end < self.sure or (end == self.sure and not self.is_cut)
+        elif not is_enough and flags_failures and self._is_as_long_as(other):
+            is_enough = not self.is_cut
+        return is_enough and (other.stop <= self.stop or self.is_open)
 
     def _is_as_long_as(self, other: Shown) -> bool:
         is_alike = other.read.is_alone and not other.is_numbered
@@ -198,74 +186,80 @@ class _Stairs:
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._reads: list[tuple[int, Shown]] = []
+        self._reads: list[Shown] = []
 
-    def add(self, stop: int, shown: Shown) -> None:
-        """Take a read up to and without the line ``stop``; those that lie within it go."""
+    def add(self, shown: Shown) -> None:
+        """Take a read; those that lie within it go."""
         at = bisect_right(self._starts, shown.start)
-        if at and self._reads[at - 1][0] >= stop:
+        if at and self._reads[at - 1].end >= shown.end:
             return
         first = bisect_left(self._starts, shown.start)
-        end = first
-        while end < len(self._reads) and self._reads[end][0] <= stop:
-            end += 1
-        self._starts[first:end] = [shown.start]
-        self._reads[first:end] = [(stop, shown)]
+        last = first
+        while last < len(self._reads) and self._reads[last].end <= shown.end:
+            last += 1
+        self._starts[first:last] = [shown.start]
+        self._reads[first:last] = [shown]
 
     def widest(self, start: int) -> list[Shown]:
         """Return the read that goes farthest of those that begin at ``start`` or before it."""
         at = bisect_right(self._starts, start)
-        return [self._reads[at - 1][1]] if at else []
+        return self._reads[at - 1 : at]
 
 
 _RECENT = 8
+"""Reads that are asked each by each, beside the two that go farthest."""
 
 
 class Later:
     """The later reads of one file, to be asked for what they show; each question is quick."""
 
     def __init__(self, *, flags_failures: bool) -> None:
-        """Begin without a read; ``flags_failures`` as :class:`Format` says."""
+        """Begin without a read; ``flags_failures`` as a format has it."""
         self._flags = flags_failures
         self._numbered, self._plain = _Stairs(), _Stairs()
         self._recent: list[Shown] = []
+        self._open: list[Shown] = []
         self._whole: str | None = None
-        self._waiting: tuple[Read, Block, str] | None = None
+        self._newest: tuple[Read, Block, str] | None = None
 
     def add(self, read: Read, result: Block, by: str) -> None:
-        """Take a read that stands in front of all those before; what it shows is seen later."""
-        self._settle()
-        self._waiting = read, result, by
+        """Take a read that stands in front of all those before; it is looked at when asked for."""
+        self._look()
+        self._newest = read, result, by
 
-    def shows(self, read: Read, result: Block, *, stale: bool) -> str | None:
-        """Return the id of a call that shows again what ``read`` shows, None if none does.
-
-        One that is ``stale`` gives way to any that shows the whole file.
-        """
-        self._settle()
-        if stale and self._whole is not None:
-            return self._whole
+    def shows(self, read: Read, result: Block) -> str | None:
+        """Return the id of a call that shows again what ``read`` shows, None if none does."""
+        self._look()
         earlier = Shown(read, result, "")
-        for later in (
+        asked = (
             *self._numbered.widest(earlier.start),
             *self._plain.widest(earlier.start),
             *self._recent,
-        ):
-            if later.shows(earlier, flags_failures=self._flags):
-                return later.by
-        return None
+        )
+        return next(
+            (one.by for one in asked if one.shows(earlier, flags_failures=self._flags)), None
+        )
 
-    def _settle(self) -> None:
-        if self._waiting is None:
+    def whole(self) -> str | None:
+        """Return the id of a call that shows the whole file, None if none does."""
+        self._look()
+        while self._whole is None and self._open:
+            shown = self._open.pop()
+            if shown.is_whole(flags_failures=self._flags):
+                self._whole = shown.by
+        return self._whole
+
+    def _look(self) -> None:
+        if self._newest is None:
             return
-        shown = Shown(*self._waiting)
-        self._waiting = None
+        shown = Shown(*self._newest)
+        self._newest = None
         if shown.is_empty:
             return
-        if self._whole is None and shown.is_whole(flags_failures=self._flags):
-            self._whole = shown.by
         if shown.is_numbered:
-            self._numbered.add(shown.sure, shown)
-        elif not shown.is_cut:
-            self._plain.add(shown.stop, shown)
+            self._numbered.add(shown)
+        elif not shown.is_cut:  # else it would hide others
+            self._plain.add(shown)
         self._recent = [*self._recent[1 - _RECENT :], shown]
+        if self._whole is None and shown.read.stop == END:
+            self._open.append(shown)
