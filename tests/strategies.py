@@ -212,7 +212,7 @@ def options(draw, names=layers.ORDER, *, room=False):
     given = {
         name: {
             key: draw(st.sampled_from(values))
-            for key, values in pools.SMALL[name].items()
+            for key, values in pools.SMALL.get(name, {}).items()
             if key in layers.options(name)
         }
         for name in names

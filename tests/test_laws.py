@@ -133,9 +133,9 @@ def test_what_is_written_is_of_the_same_format(name, data):
 
 @law
 def test_tokens_never_grow_and_what_is_left_alone_is_the_same_bytes(name, data):
-    _, _, before, result = run_one(data, name)
+    layer, _, before, result = run_one(data, name)
     (step,) = result.steps
-    assert step.tokens_after <= step.tokens_before
+    assert step.tokens_after <= step.tokens_before or layers.load(layer).must_apply
     if step.first_changed is None:
         assert result.written().chunks == [entry.raw for entry in before.entries]
 
@@ -261,7 +261,8 @@ def test_first_and_last_request_survive_prune(name, data):
 
 @law
 def test_the_open_loop_is_touched_by_truncate_alone(name, data):
-    _, _, found, result = run_one(data, name, layers.ORDER[1:])
+    others = [one for one in layers.ORDER if one != "truncate" and not layers.load(one).must_apply]
+    _, _, found, result = run_one(data, name, others)
     loop = said(found.messages[open_loop(found.messages) :])
     assert said(result.messages)[-len(loop) :] == loop or not loop
 
