@@ -149,8 +149,11 @@ def run(
     mode: thinking.Mode = "auto",
     until: int | None = None,
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
 ) -> Result:
     """Run the named layers one after another; stop when the view is below ``until`` tokens.
+
+    Reads of files that match a glob of ``protect`` stay as they are.
 
     Raises:
         InvalidTranscriptError: the view was broken before, or a layer broke it.
@@ -167,7 +170,7 @@ def run(
             continue
         if draft.holds_new() or layer.leaves_mark:
             draft = _read_back(draft)
-        change = layer.run(_context(draft, counter, keep), **options.get(name, {}))
+        change = layer.run(_context(draft, counter, keep, protect), **options.get(name, {}))
         draft, step = _take(draft, name, change, tokens, counter, mode)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
@@ -186,6 +189,7 @@ def compact(
     hard_limit: int,
     mode: thinking.Mode = "auto",
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
 ) -> Result:
     """Run layers until the view is under ``soft_limit`` tokens.
 
@@ -194,7 +198,16 @@ def compact(
         InvalidTranscriptError: as for :func:`run`.
 
     """
-    result = run(transcript, names, options, counter, mode=mode, until=soft_limit, keep=keep)
+    result = run(
+        transcript,
+        names,
+        options,
+        counter,
+        mode=mode,
+        until=soft_limit,
+        keep=keep,
+        protect=protect,
+    )
     before = (
         result.steps[0].tokens_before if result.steps else count_view(counter, transcript.messages)
     )
@@ -209,7 +222,7 @@ def compact(
     return result
 
 
-def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
+def _context(draft: _Draft, counter: Counter, keep: Keep | None, protect: Sequence[str]) -> Context:
     """Return what a layer works on; bytes are made only for a layer that asks for them."""
     whole = keep.whole if keep else None
     return Context(
@@ -218,6 +231,7 @@ def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
         lambda: _sha256(draft),
         keep.text if keep else None,
         (lambda: whole(b"".join(_raw(draft)))) if whole else None,
+        tuple(protect),
     )
 
 

@@ -27,7 +27,9 @@ class Case(NamedTuple):
 @st.composite
 def _call(draw, call_id):
     """A call and what came back for it."""
-    kind = draw(st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "odd")))
+    kind = draw(
+        st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "task", "odd"))
+    )
     path = draw(st.sampled_from(pools.PATHS)) if kind in {"read", "edit"} else ""
     if kind == "read":
         made = read(call_id, path, **draw(st.sampled_from(pools.WINDOWS)))
@@ -38,7 +40,10 @@ def _call(draw, call_id):
     elif kind == "patch":
         made = call(call_id, "apply_patch", patch=pools.PATCH)
     elif kind == "todo":
-        made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
+        made = call(call_id, "TodoWrite", todos=draw(st.sampled_from(pools.TODOS)))
+    elif kind == "task":
+        tool, given = draw(st.sampled_from(pools.TASKS))
+        made = call(call_id, tool, **given)
     else:
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
@@ -204,6 +209,9 @@ def _as_file(draw, format_name, lines, objects):
 chains = st.permutations(layers.ORDER).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda many: tuple(order[:many]))
 )
+
+
+globs = st.sampled_from(pools.GLOBS)
 
 
 @st.composite

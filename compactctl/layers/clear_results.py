@@ -10,7 +10,6 @@ from compactctl import placeholders
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, result_text
 from compactctl.text import plural
-from compactctl.view import protected
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import block_at
 
@@ -28,9 +27,9 @@ def clear(context: Context, keep: int) -> Change:
     user and results of memories.
     """
     view = context.view
-    old = set(view.results[: max(0, len(view.results) - keep)]) - protected.rules(view)
-    old -= protected.sources(
-        view, lambda place: place not in old or place.message >= view.open_loop
+    old = set(view.results[: max(0, len(view.results) - keep)]) - context.protected.always
+    old -= context.protected.sources(
+        lambda place: place not in old or place.message >= view.open_loop
     )
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}

@@ -14,13 +14,13 @@ from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
 from compactctl.text import plural
 from compactctl.tokens import count_message
-from compactctl.view import protected, tools
+from compactctl.view import tools
 from compactctl.view.edits import Insert, Key, key
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 
 MARKER_TOKENS = 300
-"""The placeholder says no more than this (CONTRACT §3)."""
+"""Tokens that the placeholder may have."""
 
 
 def cut_out(
@@ -38,8 +38,8 @@ def cut_out(
     archived is so without a placeholder as well.
     """
     view = context.view
-    pinned = pinned | protected.sources(
-        view, lambda place: place in pinned or place.message < head or place.message >= start
+    pinned = pinned | context.protected.sources(
+        lambda place: place in pinned or place.message < head or place.message >= start
     )
     kept, gone = _split(view.messages[:start], pinned, head)
     if not gone:

@@ -16,6 +16,7 @@ from compactctl.tokens import count_view
 from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
 from compactctl.view.index import View
+from compactctl.view.pairs import block_at
 from compactctl.view.tools import Files
 from compactctl.view.turns import prompt_blocks
 
@@ -41,14 +42,16 @@ def summarize(
         raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     view = context.view
     old, kept = _part(view, keep_messages)
+    stays = _stays(context, old, kept)
     previous, fresh = _previous(old)
-    if not any(message.role == "assistant" for message in fresh):
+    answers = [message for message in fresh if message.role == "assistant"]
+    if all(key(block) in stays for message in answers for block in message.blocks):
         return Change(note="nothing to summarize")
     text = digest(
         View(fresh), previous, lambda text: context.counter.fits(text, max_summary_tokens)
     )
     first_kept = len(view.messages) - len(kept)
-    edits, insert = _replaced(old, kept, first_kept, Block("text", summaries.fence(text)))
+    edits, insert = _replaced(old, stays, first_kept, Block("text", summaries.fence(text)))
     after = count_view(context.counter, apply(view.messages, edits, insert))
     before = context.tokens()
     if after >= before:
@@ -101,23 +104,32 @@ def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
     return previous, fresh
 
 
-def _replaced(
-    old: Sequence[Message], kept: Sequence[Message], first_kept: int, summary: Block
-) -> tuple[dict[Key, Block | None], Insert]:
-    """Return the edits that put a summary in the place of ``old``; system messages stay.
+def _stays(context: Context, old: Sequence[Message], kept: Sequence[Message]) -> set[Key]:
+    """Return the old blocks that stay as they are: what is protected, and the last request.
 
-    The blocks of the user's last request stay as they are behind it, if no later one stays.
+    The request only if no later one stays.
     """
-    asked = sorted(protected.last_request(old)) if not protected.last_request(kept) else []
-    request = {key(old[place.message].blocks[place.block]) for place in asked}
-    edits: dict[Key, Block | None] = {
-        key(block): None
-        for message in old
-        if message.role != "system"
-        for block in message.blocks
-        if key(block) not in request
-    }
-    return edits, Insert(asked[0].message if asked else first_kept, "user", summary)
+    protects = context.protected
+    stays = {key(block_at(context.view.messages, at)) for at in protects.rules | protects.todo}
+    if not protected.last_request(kept):
+        stays |= {key(block_at(old, at)) for at in protected.last_request(old)}
+    return stays
+
+
+def _replaced(
+    old: Sequence[Message], stays: set[Key], first_kept: int, summary: Block
+) -> tuple[dict[Key, Block | None], Insert]:
+    """Return the edits that put a summary in front of what stays; system messages stay too."""
+    edits: dict[Key, Block | None] = {}
+    first = first_kept
+    for position, message in enumerate(old):
+        if message.role == "system":
+            continue
+        gone = [key(block) for block in message.blocks if key(block) not in stays]
+        edits |= dict.fromkeys(gone)
+        if len(gone) < len(message.blocks):
+            first = min(first, position)
+    return edits, Insert(first, "user", summary)
 
 
 def _mark(
