@@ -33,6 +33,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     soft_limit: int
     hard_limit: int
     thinking: Mode = "auto"
+    keep_usage: bool = False
     artifacts: str | None = None
     archive: str | None = None
     slim: bool = False
@@ -109,6 +110,7 @@ def compact(
         hard_limit=compaction.hard_limit,
         mode=compaction.thinking,
         keep=pipeline.keep_in(transcript, compaction.artifacts, archive, dry=dry),
+        keep_usage=compaction.keep_usage,
     )
 
 

@@ -55,7 +55,13 @@ def _run(layer: str, options: Options) -> int:
     found = read(options.file, common.format)
     keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
     result = pipeline.run(
-        found, (layer,), options.layer_options, counter, mode=common.thinking, keep=keep
+        found,
+        (layer,),
+        options.layer_options,
+        counter,
+        mode=common.thinking,
+        keep=keep,
+        keep_usage=common.keep_usage,
     )
     finish(layer, result, counter, start, common)
     return 0
