@@ -135,7 +135,7 @@ def describe(problem: Problem) -> str:
     """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
+    return f"{rule.id}{call}: {rule.says}; {rule.advice()}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
