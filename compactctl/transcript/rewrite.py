@@ -94,7 +94,7 @@ def rewrite(
             changed[index] = None
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
             changed[index] = _compacted_copy(_edited(transcript, index, new, old))
-    created = relink.create(transcript, plan.made, changed)
+    created = relink.create(transcript, plan.made, changed, messages)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
         first = {"first_kept_entry_id": _name(transcript, plan.first)}
@@ -197,7 +197,8 @@ class _Plan:
         elif at and self.made and message.blocks[at - 1].entry == MADE:
             self.made[-1].blocks.append(message.blocks[at])
         else:
-            self.made.append(Made(message.role, [message.blocks[at]], before, self._last))
+            place = position, at
+            self.made.append(Made(message.role, [message.blocks[at]], before, self._last, place))
             self.first = min(self.first, before)
 
     def _following(self, position: int, at: int) -> int:
