@@ -7,6 +7,7 @@ its neighbour where a line is a whole message.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -100,17 +101,17 @@ def rewrite(
         first = {"first_kept_entry_id": _name(transcript, plan.first)}
         created.insert(at, (plan.first, exact.dump(mark | first)))
     if recorded is not None:
-        _set_usage(transcript, recorded, changed)
+        at = plan.moves.get(recorded.entry, recorded.entry)
+        _set_usage(transcript, at, recorded.size, changed)
     return account(transcript.entries, *emit(transcript.entries, changed, created))
 
 
 def _set_usage(
-    transcript: Transcript, recorded: Recorded, changed: dict[int, bytes | None]
+    transcript: Transcript, at: int, size: int, changed: dict[int, bytes | None]
 ) -> None:
     """Let the entry of a usage say the size that is true now."""
-    at = recorded.entry
     raw = changed.get(at, transcript.entries[at].raw)
-    new = usage.written(transcript, recorded, raw) if raw is not None else None
+    new = usage.written(transcript.format, raw, size) if raw is not None else None
     if new is not None:
         changed[at] = new
 
@@ -162,6 +163,8 @@ class _Plan:
         homes = _homes(transcript.messages) if transcript.format.line_is_message else {}
         if homes:
             self.touched |= _entries_of_new(transcript.messages, messages)
+        self.moves = _moves(transcript, messages)
+        self.touched |= self.moves.keys()
         for position, message in enumerate(messages):
             self._place(position, message, homes)
 
@@ -176,7 +179,7 @@ class _Plan:
                     home = block.entry
                 self._put(block, home)
             elif block.entry != MADE:
-                self._put(block, block.entry)
+                self._put(block, self.moves.get(block.entry, block.entry))
             else:
                 self._make(position, at)
 
@@ -214,6 +217,31 @@ class _Plan:
         if form.boundary is None or entry == len(tags) or tags[entry][0] != form.boundary:
             return False
         return form.opens_view(_record(self.transcript, entry))
+
+
+def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int]:
+    """Map entries of answers to the entry in whose place their blocks go.
+
+    The first line of an answer says where it stands, be others between its lines. When all of it
+    goes, thinking say, what is left of the answer goes there, or it would move behind its results.
+    """
+    if not transcript.hides or transcript.format.line_is_message:
+        return {}
+    first = {
+        block.entry: min(other.entry for other in message.blocks)
+        for message in transcript.messages
+        if message.role == "assistant"
+        for block in message.blocks
+    }
+    left = sorted({block.entry for message in messages for block in message.blocks})
+    moves: dict[int, int] = {}
+    for message in messages:
+        own = {block.entry for block in message.blocks} - {MADE}
+        at = min(own, default=MADE)
+        place = first.get(at, at)
+        if place < at and bisect.bisect_left(left, at) > bisect.bisect_left(left, place):
+            moves[at] = place
+    return moves
 
 
 def _homes(messages: Sequence[Message]) -> dict[int, int]:
