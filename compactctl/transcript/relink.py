@@ -62,7 +62,9 @@ def create(
     tags = transcript.references()
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
-    ordered = not made or graph.is_ordered
+    ordered = (not made and not graph.has_forks) or graph.is_ordered
+    if ordered and deleted and not links.follows and graph.has_forks:
+        graph.keep_together(sorted(transcript.shown()))
     path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
     for new in made:

@@ -15,7 +15,7 @@ import msgspec
 from compactctl.formats import base
 from compactctl.formats.anthropic_parts import Content
 from compactctl.formats.base import identifier
-from compactctl.graph import EntryGraph
+from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import DECODE_ERRORS
 from compactctl.model import Block
 
@@ -25,6 +25,9 @@ class Body(msgspec.Struct, gc=False):
 
     id: Any = None
     content: Content = None
+
+
+SPEAKERS = ("user", "assistant")
 
 
 class Attachment(msgspec.Struct, gc=False):
@@ -107,9 +110,12 @@ class Tree:
         """Start without a line."""
         self._lines: list[tuple[int, str, str | None]] = []
         self._keys: dict[str | None, Any] = {}
-        self._heads: dict[str | None, list[str]] = {}
-        self._forks: set[str | None] = set()
+        self._heads: dict[str, str | None] = {}
+        self._prompts: set[str] = set()
+        self._parents: set[str | None] = set()
+        self._forks = False
         self._roots: list[str] = []
+        self._last = NOWHERE
 
     def begin(self) -> None:
         """Start anew at a boundary: what stands before it is out of the context anyway."""
@@ -121,45 +127,64 @@ class Tree:
         if not isinstance(own, str):
             return
         self._lines.append((index, own, parent))
+        if record.type in SPEAKERS:
+            self._last = len(self._lines) - 1
+        self._forks = self._forks or parent in self._parents
+        if parent is not None:
+            self._parents.add(parent)
         if record.type == "assistant" and record.message is not None:
             key = self._keys[own] = record.message.id
-            if parent is None or self._keys.get(parent, self) != key:
-                self._add_head(own, parent)
-        elif record.type == "user" and is_prompt(record):
-            self._add_head(own, parent)
-
-    def _add_head(self, own: str, parent: str | None) -> None:
-        if parent is None:
-            self._roots.append(own)
-        elif parent in self._heads:
-            self._heads[parent].append(own)
-            self._forks.add(parent)
+            is_head = parent is None or self._keys.get(parent, self) != key
         else:
-            self._heads[parent] = [own]
+            is_head = record.type == "user" and is_prompt(record)
+            if is_head:
+                self._prompts.add(own)
+        if is_head:
+            self._heads[own] = parent
+            if parent is None:
+                self._roots.append(own)
 
     def abandoned(self, said: Sequence[Said]) -> set[int]:
         """Return the entries that resume does not come to, for others took their place.
 
-        Two heads under one parent are a rewind, a second try of an answer, or two processes that
-        wrote one file; what leads to the end of the file counts. Other forks are technical
-        (parallel results, progress) and all their branches are in the context. So is what hangs on
-        no chain at all, unless a resume copied the history into the file: then its calls are there
-        twice, and those on the way back from the end count.
+        It walks back from the last line that was said. A head beside its way was rewound, tried
+        again, or written by another process. Forks without a head are technical (parallel results,
+        progress) and all their branches are in the context. So is what hangs on no chain at all, unless a resume
+        copied the history into the file: then its calls are there twice.
         """
-        if not self._forks and len(self._roots) < 2:  # noqa: PLR2004 (a single root is no copy)
+        copied = len(self._roots) > 1
+        if self._last == NOWHERE or not (self._forks or copied):
             return set()
         ids = [own for _, own, _ in self._lines]
         graph = EntryGraph(ids, [parent for *_, parent in self._lines])
-        path = {ids[at] for at in graph.walk(len(ids) - 1)[0]}
-        lost = {
-            head
-            for heads in map(self._heads.__getitem__, self._forks)
-            if not path.isdisjoint(heads)
-            for head in heads
-            if head not in path
-        }
+        path = [ids[at] for at in graph.walk(self._last)[0]]
+        beside = self._heads.keys() - set(path)
+        lost = self._lost(graph, path, beside) if beside else set()
         entries = self._below(lost) if lost else set()
-        return entries | self._copies(graph, said) if len(self._roots) > 1 else entries
+        return entries | self._copies(graph, said) if copied else entries
+
+    def _lost(self, graph: EntryGraph, path: list[str], beside: set[str]) -> set[str]:
+        """Return the heads beside the way that hang on it, and did not merely slip off it.
+
+        An answer does so where errors of the API went on from its prompt, and another prompt, not
+        another answer, follows them: nothing took its place.
+        """
+        follows: dict[str | None, str] = {}
+        head = ""
+        for own in path:
+            follows[own] = head
+            head = own if own in self._heads else head
+        end = graph.tops[self._last]
+        lost: set[str] = set()
+        for own in beside:
+            parent = self._heads[own]
+            after = follows.get(parent, "")
+            slipped = own not in self._prompts and after in self._prompts
+            if graph.tops[graph.places[own]] == end and not (
+                slipped and self._heads[after] != parent
+            ):
+                lost.add(own)
+        return lost
 
     def _below(self, lost: set[str]) -> set[int]:
         entries: set[int] = set()
@@ -178,7 +203,7 @@ class Tree:
             for block in line.blocks:
                 if block.kind == "call" and tops.get(block.entry) in roots:
                     calls.setdefault(tops[block.entry], set()).add(block.call_id)
-        last = graph.tops[-1]
+        last = graph.tops[self._last]
         mine = calls.pop(last, set())
         copies = {top for top, theirs in calls.items() if not mine.isdisjoint(theirs)}
         return {index for index, top in tops.items() if top in copies}

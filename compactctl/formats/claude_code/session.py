@@ -13,7 +13,7 @@ import msgspec
 
 from compactctl.formats import anthropic_parts, base
 from compactctl.formats.claude_code import history
-from compactctl.formats.claude_code.history import Preserved, Record, Said, Tree
+from compactctl.formats.claude_code.history import SPEAKERS, Preserved, Record, Said, Tree
 from compactctl.model import Block
 from compactctl.view.compare import same_words
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 CLEARED = "[Old tool result content cleared]"
 """What the agent shows the model in place of a result that a micro-compaction took out."""
 
-_SPEAKERS = ("user", "assistant")
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 _METADATA = (
     *("summary", "file-history-snapshot", "queue-operation", "last-prompt", "permission-mode"),
@@ -175,7 +174,7 @@ class _Reading:
             self.side.append(_read(index, record))
             return
         kind = record.type
-        if kind in _SPEAKERS and record.message is not None:
+        if kind in SPEAKERS and record.message is not None:
             self._say(index, record)
         elif kind == "system":
             self._begin(record)
