@@ -50,6 +50,7 @@ class EntryGraph:
         self._new: set[str | None] = set()
         self._tied: dict[int, list[str]] = {}
         self._order: list[int] = []
+        self._straight: set[int] = set()
 
     def _places(self) -> dict[str | None, int]:
         """Map each id to the last entry left that has it."""
@@ -172,6 +173,11 @@ class EntryGraph:
         """
         self._order = [at for at in entries if at not in self.deleted and self.ids[at] is not None]
 
+    def straighten(self, entries: Sequence[int]) -> None:
+        """Let each of these entries, in order, follow the one in front of it."""
+        self.keep_together(entries)
+        self._straight = set(self._order[1:])
+
     def tie(self, child: int, own: str) -> None:
         """Note a new entry between an entry and its parent, wherever both stand.
 
@@ -183,7 +189,8 @@ class EntryGraph:
         """Yield the entries left whose parent may be another by now."""
         first = self._before[0] if self._before else len(self.ids)
         for index, parent in enumerate(self.parents):
-            may = parent in self.gone or index >= first or index in self._tied
+            known = index in self._tied or index in self._straight
+            may = parent in self.gone or index >= first or known
             if may and index not in self.deleted:
                 yield index
 
@@ -220,7 +227,9 @@ class EntryGraph:
             return self._tied[index][-1]
         old = self.parents[index]
         parent = self.surviving(old)
-        if old in self.gone and self._order:
+        if index in self._straight:
+            parent = self._nearest(index, None)
+        elif old in self.gone and self._order:
             parent = self._nearest(index, parent)
         if self.ids[index] is None or not self._before:
             return parent

@@ -39,7 +39,8 @@ def write(
     """Rewrite and read back: (the lines, what they say).
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
-    went, say: those go too. And a rollback that takes back more turns than there are is cut to
+    went, say: those go too; nor may it hide what stays, so forks that would are made straight. And
+    a rollback that takes back more turns than there are is cut to
     those, or it would take back what a layer made.
 
     Raises:
@@ -48,15 +49,18 @@ def write(
     """
     view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
     outside: dict[int, bytes | None] = {}
+    links, straight = transcript.format.links, False
     while True:
-        written = rewrite(transcript, messages, touched, mark, outside, recorded)
+        written = rewrite(transcript, messages, touched, mark, outside, recorded, straight=straight)
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
         if not back and (not transcript.hides or same_view(new.messages, messages)):
             return written, new
         if bounded.keys() <= outside.keys():
-            raise CompactctlError(_NOT_MEANT, file=transcript.name)
+            if straight or links is None or links.follows:
+                raise CompactctlError(_NOT_MEANT, file=transcript.name)
+            straight = True
         outside |= bounded
 
 
@@ -78,13 +82,15 @@ def rewrite(
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
     recorded: Recorded | None = None,
+    *,
+    straight: bool = False,
 ) -> Output:
     """Return the lines of ``transcript`` with ``messages`` as their view.
 
     ``touched`` are the entries of which a block was changed, moved or taken out.
     ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what
     becomes of entries outside the view, None for those that go as well. ``recorded`` is the usage
-    that is true of the new view.
+    that is true of the new view. ``straight`` is as for ``relink.create``.
     """
     plan = _Plan(transcript, messages, touched)
     changed: dict[int, bytes | None] = dict(outside or {})
@@ -95,7 +101,7 @@ def rewrite(
             changed[index] = None
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
             changed[index] = _compacted_copy(_edited(transcript, index, new, old))
-    created = relink.create(transcript, plan.made, changed, messages)
+    created = relink.create(transcript, plan.made, changed, messages, straight=straight)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
         first = {"first_kept_entry_id": _name(transcript, plan.first)}

@@ -116,6 +116,8 @@ class Tree:
         self._forks = False
         self._roots: list[str] = []
         self._last = NOWHERE
+        self.is_straight = True
+        """Whether all heads are on the way back from the end; known behind :meth:`abandoned`."""
 
     def begin(self) -> None:
         """Start anew at a boundary: what stands before it is out of the context anyway."""
@@ -149,8 +151,8 @@ class Tree:
 
         It walks back from the last line that was said. A head beside its way was rewound, tried
         again, or written by another process. Forks without a head are technical (parallel results,
-        progress) and all their branches are in the context. So is what hangs on no chain at all, unless a resume
-        copied the history into the file: then its calls are there twice.
+        progress) and all their branches are in the context. So is what hangs on no chain at all,
+        unless a resume copied the history into the file: then its calls are there twice.
         """
         copied = len(self._roots) > 1
         if self._last == NOWHERE or not (self._forks or copied):
@@ -159,6 +161,7 @@ class Tree:
         graph = EntryGraph(ids, [parent for *_, parent in self._lines])
         path = [ids[at] for at in graph.walk(self._last)[0]]
         beside = self._heads.keys() - set(path)
+        self.is_straight = not beside
         lost = self._lost(graph, path, beside) if beside else set()
         entries = self._below(lost) if lost else set()
         return entries | self._copies(graph, said) if copied else entries

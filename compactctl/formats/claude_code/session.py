@@ -210,10 +210,10 @@ class _Reading:
     def finish(self) -> None:
         """Take out what resume does not come to, and what the agent never sends."""
         builder, said = self.builder, self.preserved.said
-        builder.hides = builder.hides or bool(self.side)
         for line in () if said else self.side:
             _put(line, builder)
         abandoned = self.tree.abandoned(said)
+        builder.hides = builder.hides or bool(self.side) or not self.tree.is_straight
         if abandoned:
             builder.rewrite(lambda block: None if block.entry in abandoned else block)
         if self.cleared:
