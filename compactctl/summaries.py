@@ -1,4 +1,4 @@
-"""The form of a summary: its seven sections, its fence, and what is carried beside it."""
+"""The form of a summary: its seven sections, its fence, and how those of others are read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ SECTIONS = (
     "Open tool results",
     "Next step",
 )
+GOAL, STATUS, CONSTRAINTS, OBSERVED, MODIFIED, OPEN_RESULTS, NEXT = SECTIONS
 
 OPEN = "<conversation_summary>"
 CLOSE = "</conversation_summary>"
@@ -23,6 +24,7 @@ LABEL = (
 
 _TAG = re.compile(r"<(?=\s*/?\s*conversation_summary)", re.IGNORECASE)
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):$", re.MULTILINE)
+_EMPTY = "(none)"
 
 
 def fence(summary: str) -> str:
@@ -36,7 +38,7 @@ def neutral(text: str) -> str:
 
 
 def unfence(text: str) -> str | None:
-    """Give the summary inside a text that :func:`fence` wrote, else None."""
+    """Return the summary inside a text that :func:`fence` wrote, else None."""
     start = f"{LABEL}\n{OPEN}\n"
     if text.startswith(start) and text.endswith(f"\n{CLOSE}"):
         return text[len(start) : -len(CLOSE) - 1]
@@ -46,7 +48,7 @@ def unfence(text: str) -> str | None:
 def write(sections: dict[str, list[str]]) -> str:
     """Write the seven sections as lists; an empty one says so, and no item can forge another."""
     return "\n\n".join(
-        f"{name}:\n" + "\n".join(f"- {_line(item)}" for item in sections.get(name) or ["(none)"])
+        f"{name}:\n" + "\n".join(f"- {_line(item)}" for item in sections.get(name) or [_EMPTY])
         for name in SECTIONS
     )
 
@@ -56,11 +58,93 @@ def _line(item: str) -> str:
 
 
 def read(summary: str) -> dict[str, list[str]]:
-    """Give the items of each section of a summary, as far as it has them."""
+    """Return the items of each section of a summary, as far as it has them."""
     found: dict[str, list[str]] = {}
     headings = list(_HEADING.finditer(summary))
     for heading, following in zip(headings, [*headings[1:], None], strict=True):
         body = summary[heading.end() : following.start() if following else len(summary)]
         items = [item.strip() for item in re.split(r"^- ", body, flags=re.MULTILINE)]
-        found[heading[1]] = [item for item in items if item and item != "(none)"]
+        found[heading[1]] = [item for item in items if item and item != _EMPTY]
     return found
+
+
+_OPENINGS = (
+    "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem and produced a summary",
+    "The conversation history before this point was compacted into the following summary",
+    "The following is a summary of a branch that this conversation came back from",
+)
+"""How summaries begin that a harness puts in the place of what came before."""
+
+
+def is_any(text: str) -> bool:
+    """Return True if a text is a summary of what came before: ours or a harness's."""
+    return text.startswith(_OPENINGS) or (text.startswith(LABEL) and unfence(text) is not None)
+
+
+_NUMBERED = re.compile(
+    r"^[ \t]*\d{1,2}\.[ \t]+\**([A-Z][\w ,&/'-]{2,60}?):?\**:?[ \t]*$", re.MULTILINE
+)
+_MARKED = re.compile(
+    r"^[ \t]*(?:#{1,4}[ \t]+|\*\*)([^\n*#]{2,60}?):?(?:\*\*)?:?[ \t]*#*$", re.MULTILINE
+)
+_PLAIN = re.compile(r"^([A-Z][\w ,&/'-]{2,40}):[ \t]*$", re.MULTILINE)
+_LISTS = re.compile(r"<(read-files|modified-files)>\s*(.*?)\s*</\1>", re.DOTALL)
+_ANALYSIS = re.compile(
+    r"<analysis>.*?</analysis>|^Analysis:\s*\n.*?(?=^Summary:\s*$)", re.DOTALL | re.MULTILINE
+)
+_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)]|\[[ xX]\])[ \t]+)|\n\s*\n")
+_BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+_END = 3000
+"""Characters at the end of a summary that has no sections."""
+
+_KINDS = (
+    (GOAL, ("request", "intent", "goal", "objective")),
+    (CONSTRAINTS, ("constraint", "preference", "rule", "guideline", "requirement")),
+    (NEXT, ("next", "pending", "to do", "todo", "remaining", "in progress", "open ")),
+    (OPEN_RESULTS, ("blocked", "failing", "unresolved")),
+)
+
+
+def read_any(text: str) -> dict[str, list[str]]:
+    """Return the items of a summary by the seven sections, whoever wrote it.
+
+    Known are the numbered sections of Claude Code and headings as pi and Codex write them; of a
+    summary without sections the end is taken, where it says how things stand.
+    """
+    ours = unfence(text)
+    if ours is not None:
+        return read(ours)
+    found: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    for listed in _LISTS.finditer(text):
+        name = OBSERVED if listed[1] == "read-files" else MODIFIED
+        found[name] += [path.strip() for path in listed[2].splitlines() if path.strip()]
+    rest = _ANALYSIS.sub("", _LISTS.sub("", text))
+    parts = _parts(rest)
+    if not parts:
+        end = " ".join(rest[-_END:].split())
+        return found | {STATUS: [f"An earlier summary ended: {end}"]} if end else found
+    for heading, body in parts:
+        kind = _kind(heading)
+        items = [" ".join(_BULLET.sub("", item, count=1).split()) for item in _ITEM.split(body)]
+        items = [item for item in items if item and item.lower() not in {"(none)", "none", "n/a"}]
+        found[kind] += items if kind != STATUS else [f"{heading}: {item}" for item in items]
+    return found
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """Split a summary at its headings, of the first kind of which there are two or more."""
+    for kind in (_NUMBERED, _MARKED, _PLAIN):
+        headings = list(kind.finditer(text))
+        if len(headings) > 1:
+            ends = [*(heading.start() for heading in headings[1:]), len(text)]
+            return [
+                (heading[1].strip(), text[heading.end() : end])
+                for heading, end in zip(headings, ends, strict=True)
+            ]
+    return []
+
+
+def _kind(heading: str) -> str:
+    lowered = f"{heading.lower()} "
+    return next((name for name, words in _KINDS if any(w in lowered for w in words)), STATUS)

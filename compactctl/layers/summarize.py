@@ -9,13 +9,16 @@ from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
 from compactctl.layers.base import Action, Change, Context, Layer
-from compactctl.layers.template import digest, known_files
+from compactctl.layers.template import digest
 from compactctl.model import MADE, Block, Message
 from compactctl.text import plural
 from compactctl.tokens import count_view
-from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
+from compactctl.view.facts import Facts
 from compactctl.view.index import View
+from compactctl.view.pairs import block_at
+from compactctl.view.protected import last_request
+from compactctl.view.requests import own_words
 from compactctl.view.tools import Files
 from compactctl.view.turns import prompt_blocks
 
@@ -41,14 +44,15 @@ def summarize(
         raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     view = context.view
     old, kept = _part(view, keep_messages)
-    previous, fresh = _previous(old)
+    fresh = [message for message in old if message.role != "system"]
     if not any(message.role == "assistant" for message in fresh):
         return Change(note="nothing to summarize")
-    text = digest(
-        View(fresh), previous, lambda text: context.counter.fits(text, max_summary_tokens)
-    )
     first_kept = len(view.messages) - len(kept)
-    edits, insert = _replaced(old, kept, first_kept, Block("text", summaries.fence(text)))
+    facts = Facts(view, fresh, first_kept)
+    stay = _requests(view, old)
+    beside = [own_words(block.text).strip() for block in stay if block.kind == "text"]
+    text = digest(facts, context.counter.count, max_summary_tokens, beside=beside)
+    edits, insert = _replaced(old, stay, first_kept, Block("text", summaries.fence(text)))
     after = count_view(context.counter, apply(view.messages, edits, insert))
     before = context.tokens()
     if after >= before:
@@ -58,7 +62,7 @@ def summarize(
         insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
         f"{plural(len(old), 'message')} summarized ({summarizer})",
-        _mark(context, text, known_files(View(fresh), previous), summarizer, before, after),
+        _mark(context, text, facts.files, summarizer, before, after),
     )
 
 
@@ -82,48 +86,40 @@ def _part(view: View, keep: int) -> tuple[list[Message], list[Message]]:
     return old, kept
 
 
-def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
-    """Take an earlier summary out of the old messages, to be updated and never nested."""
-    previous: str | None = None
-    fresh: list[Message] = []
-    for message in old:
-        if message.role == "system":
-            continue
-        blocks = []
-        for block in message.blocks:
-            summary = summaries.unfence(block.text) if message.role == "user" else None
-            if summary is None:
-                blocks.append(block)
-            else:
-                previous = summary
-        if blocks:
-            fresh.append(Message(message.role, tuple(blocks)))
-    return previous, fresh
+def _requests(view: View, old: Sequence[Message]) -> list[Block]:
+    """Return the blocks of the user's last request that are among old messages: they stay."""
+    asked = [block_at(view.messages, place) for place in sorted(last_request(view.messages))]
+    among = {key(block) for message in old for block in message.blocks}
+    return [block for block in asked if key(block) in among]
 
 
 def _replaced(
-    old: Sequence[Message], kept: Sequence[Message], first_kept: int, summary: Block
+    old: Sequence[Message], stay: Sequence[Block], first_kept: int, summary: Block
 ) -> tuple[dict[Key, Block | None], Insert]:
-    """Return the edits that put a summary in the place of ``old``; system messages stay.
+    """Return the edits that put a summary in the place of ``old``, in front of what stays of it.
 
-    The blocks of the user's last request stay as they are behind it, if no later one stays.
+    System messages stay as well.
     """
-    asked = sorted(protected.last_request(old)) if not protected.last_request(kept) else []
-    request = {key(old[place.message].blocks[place.block]) for place in asked}
+    requests = {key(block) for block in stay}
     edits: dict[Key, Block | None] = {
         key(block): None
         for message in old
         if message.role != "system"
         for block in message.blocks
-        if key(block) not in request
+        if key(block) not in requests
     }
-    return edits, Insert(asked[0].message if asked else first_kept, "user", summary)
+    with_request = (
+        position
+        for position, message in enumerate(old)
+        if any(key(block) in requests for block in message.blocks)
+    )
+    return edits, Insert(next(with_request, first_kept), "user", summary)
 
 
 def _mark(
     context: Context, text: str, files: Files, summarizer: str, before: int, after: int
 ) -> dict[str, Any]:
-    """Write the record of the compaction (CONTRACT §3)."""
+    """Return the record of the compaction."""
     return {
         "type": "compactctl.compaction",
         "summary": text,

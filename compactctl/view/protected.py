@@ -10,22 +10,11 @@ from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
+from compactctl.view.requests import own_words, says_something
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, is_todo, open_items
 
 _RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
-_NOT_A_REQUEST = (
-    *_RULES,
-    "<environment_context>",
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-",
-    "<task-notification>",
-    "Caveat: The messages below",
-    "[Request interrupted",
-    summaries.LABEL,
-)
 _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
@@ -36,14 +25,10 @@ def is_rule(block: Block) -> bool:
 
 
 def is_request(block: Block) -> bool:
-    """Say whether a user block is what a person asked; images and files are part of it."""
-    if block.kind == "result" or block.meta:
+    """Return True if a user block holds what a person asked; images and files are part of it."""
+    if block.kind == "result" or block.meta or block.is_summary:
         return False
-    if block.kind != "text":
-        return True
-    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
-        block.text
-    )
+    return block.kind != "text" or not block.text or bool(own_words(block.text).strip())
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
@@ -81,19 +66,31 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.is_summary or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.is_any(block.text)
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the last user message in which a person asked for something."""
+    """Return the blocks of the last user message in which a person asked for something.
+
+    If it says next to nothing, such as "y" or "commit", so are those of the last one before it
+    that says something.
+    """
+    found: set[Place] = set()
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if message.role != "user":
             continue
-        asked = {Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)}
-        if asked:
-            return asked
-    return set()
+        asked = [Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)]
+        says = any(_says_something(message.blocks[place.block]) for place in asked)
+        if says or not found:
+            found.update(asked)
+        if says:
+            break
+    return found
+
+
+def _says_something(block: Block) -> bool:
+    return block.kind != "text" or says_something(own_words(block.text))
 
 
 def rules(view: View) -> set[Place]:
