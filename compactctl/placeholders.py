@@ -45,7 +45,7 @@ _CUT = re.compile(
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _CLEARED = re.compile(
     rf"\[compactctl: (?:tool result of {NUMBER} tokens cleared"
-    rf"|{_QUOTED} returned {NUMBER} tokens, cleared)"
+    rf"|{_QUOTED}, {NUMBER} tokens cleared)"
     rf"(?: \(([0-9a-f]{{8}})\))?({_FAILED})?(?:, (?:whole|text) in {ARTIFACT})?"
     r"(?:, removed with it: [^\n]+)?\](?:\n(.+))?",
     re.DOTALL,
@@ -138,14 +138,13 @@ def cleared(
     ``of`` is its call on one line, and ``said`` are lines of it that stay. What ``pointer`` leads
     to is its text: its ``images`` are kept nowhere, and are named.
     """
-    what = f"{_quote(of)} returned" if of else "tool result of"
+    what = f"{_quote(of)}," if of else "tool result of"
     rest = _FAILED if failed else ""
     rest += f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
     rest += f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
     kept = "\n".join(said)
     digest = f" ({_digest(kept)})" if kept else ""
-    comma = "," if of else ""
-    note = f"{CUT}{what} {original:,} tokens{comma} cleared{digest}{rest}]"
+    note = f"{CUT}{what} {original:,} tokens cleared{digest}{rest}]"
     return f"{note}\n{kept}" if kept else note
 
 

@@ -15,6 +15,13 @@ SECTIONS = (
 )
 GOAL, STATUS, CONSTRAINTS, OBSERVED, MODIFIED, OPEN_RESULTS, NEXT = SECTIONS
 
+ASKED = "The user asked: "
+ANSWERED = "The last request answers: "
+SAID = "The assistant last said: "
+BRANCH = "Branch or commit: "
+RAN = "Ran: "
+"""How items of the section on the current status begin."""
+
 OPEN = "<conversation_summary>"
 CLOSE = "</conversation_summary>"
 LABEL = (
@@ -95,9 +102,14 @@ _ANALYSIS = re.compile(
 )
 _ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)]|\[[ xX]\])[ \t]+)|\n\s*\n")
 _BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
-_END = 3000
-"""Characters at the end of a summary that has no sections."""
+_END = 1500
+"""Characters that are taken from the end of a summary that has no sections."""
+ENDED = "An earlier summary ended: "
+"""How the item begins that holds them."""
 
+_DETAIL = re.compile(r"\b(?:files?|code|concepts?|problem solving)\b", re.IGNORECASE)
+"""Headings whose items come last: they tell what the files and the calls tell too."""
+_ASKED = re.compile(r"\buser messages?\b", re.IGNORECASE)
 _KINDS = (
     (GOAL, ("request", "intent", "goal", "objective")),
     (CONSTRAINTS, ("constraint", "preference", "rule", "guideline", "requirement")),
@@ -123,13 +135,18 @@ def read_any(text: str) -> dict[str, list[str]]:
     parts = _parts(rest)
     if not parts:
         end = " ".join(rest[-_END:].split())
-        return found | {STATUS: [f"An earlier summary ended: {end}"]} if end else found
-    for heading, body in parts:
-        kind = _kind(heading)
-        items = [" ".join(_BULLET.sub("", item, count=1).split()) for item in _ITEM.split(body)]
-        items = [item for item in items if item and item.lower() not in {"(none)", "none", "n/a"}]
-        found[kind] += items if kind != STATUS else [f"{heading}: {item}" for item in items]
+        return found | {STATUS: [ENDED + end]} if end else found
+    for heading, body in sorted(parts, key=lambda part: bool(_DETAIL.search(part[0]))):
+        name = _section(heading)
+        start = "" if name != STATUS else ASKED if _ASKED.search(heading) else f"{heading}: "
+        found[name] += [start + item for item in _items(body)]
     return found
+
+
+def _items(body: str) -> list[str]:
+    """Return the items of a section, each on one line without the sign of its list."""
+    items = (" ".join(_BULLET.sub("", item, count=1).split()) for item in _ITEM.split(body))
+    return [item for item in items if item and item.lower().strip("().") not in {"none", "n/a"}]
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
@@ -145,6 +162,6 @@ def _parts(text: str) -> list[tuple[str, str]]:
     return []
 
 
-def _kind(heading: str) -> str:
+def _section(heading: str) -> str:
     lowered = f"{heading.lower()} "
     return next((name for name, words in _KINDS if any(w in lowered for w in words)), STATUS)

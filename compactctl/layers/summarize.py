@@ -19,7 +19,6 @@ from compactctl.view.index import View
 from compactctl.view.pairs import block_at
 from compactctl.view.protected import last_request
 from compactctl.view.requests import own_words
-from compactctl.view.tools import Files
 from compactctl.view.turns import prompt_blocks
 
 SMALLEST = 150
@@ -51,18 +50,22 @@ def summarize(
     facts = Facts(view, fresh, first_kept)
     stay = _requests(view, old)
     beside = [own_words(block.text).strip() for block in stay if block.kind == "text"]
-    text = digest(facts, context.counter.count, max_summary_tokens, beside=beside)
-    edits, insert = _replaced(old, stay, first_kept, Block("text", summaries.fence(text)))
-    after = count_view(context.counter, apply(view.messages, edits, insert))
     before = context.tokens()
-    if after >= before:
+    # A small session has less to say than the room is made for.
+    for limit in (max_summary_tokens, min(max_summary_tokens, max(SMALLEST, before // 2))):
+        text = digest(facts, context.counter.count, limit, beside=beside)
+        edits, insert = _replaced(old, stay, first_kept, Block("text", summaries.fence(text)))
+        after = count_view(context.counter, apply(view.messages, edits, insert))
+        if after < before:
+            break
+    else:
         return Change(note="the summary would not be smaller")
     return Change(
         edits,
         insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
         f"{plural(len(old), 'message')} summarized ({summarizer})",
-        _mark(context, text, facts.files, summarizer, before, after),
+        _mark(context, text, facts, summarizer, before, after),
     )
 
 
@@ -117,7 +120,7 @@ def _replaced(
 
 
 def _mark(
-    context: Context, text: str, files: Files, summarizer: str, before: int, after: int
+    context: Context, text: str, facts: Facts, summarizer: str, before: int, after: int
 ) -> dict[str, Any]:
     """Return the record of the compaction."""
     return {
@@ -125,8 +128,8 @@ def _mark(
         "summary": text,
         "tokens_before": before,
         "tokens_after": after,
-        "files_read": files.read,
-        "files_modified": files.modified,
+        "files_read": facts.in_full(facts.files.read),
+        "files_modified": facts.in_full(facts.files.modified),
         "summarizer": summarizer,
         "model": None,
         "quality": "low" if summarizer == "template" else "normal",

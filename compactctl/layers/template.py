@@ -10,9 +10,22 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from compactctl import summaries
-from compactctl.summaries import CONSTRAINTS, GOAL, MODIFIED, NEXT, OBSERVED, OPEN_RESULTS, STATUS
+from compactctl.summaries import (
+    ANSWERED,
+    ASKED,
+    BRANCH,
+    CONSTRAINTS,
+    GOAL,
+    MODIFIED,
+    NEXT,
+    OBSERVED,
+    OPEN_RESULTS,
+    RAN,
+    SAID,
+    STATUS,
+)
 from compactctl.text import middle_cut, plural
-from compactctl.view.facts import ANSWERED, ASKED, BRANCH, DID, SAID, Counts, Facts
+from compactctl.view.facts import Counts, Facts
 
 Count = Callable[[str], int]
 
@@ -75,7 +88,7 @@ def _kinds(facts: Facts, beside: Sequence[str]) -> list[_Kind]:
         _Kind(STATUS, 0.12, [SAID + facts.last_words] if facts.last_words else []),
         _Kind(NEXT, 0.05, [s for s in facts.next_steps[::-1] if s not in todos], is_counted=False),
         _Kind(STATUS, 0.15, facts.notes[::-1], is_counted=False),
-        _Kind(STATUS, 0.10, [DID + one for one in facts.calls[::-1]], cuts=False, is_counted=False),
+        _Kind(STATUS, 0.10, [RAN + one for one in facts.calls[::-1]], cuts=False, is_counted=False),
     ]
 
 

@@ -39,13 +39,6 @@ _SUMMARISED = re.compile(
 )
 _LEFT_OUT = re.compile(rf"\(({placeholders.NUMBER}) earlier not listed\)")
 
-ASKED = "The user asked: "
-ANSWERED = "The last request answers: "
-SAID = "The assistant last said: "
-BRANCH = "Branch or commit: "
-DID = "Done before: "
-"""How the items of the section on the current status begin."""
-
 
 class Counts(msgspec.Struct):
     """What was summarised: messages, their calls, and messages that had gone before."""
@@ -136,6 +129,11 @@ class Facts:
 
     def _short(self, path: str, key: str | None = None) -> str:
         return paths.relative(path, paths.key(path) if key is None else key, self.folder)
+
+    def in_full(self, listed: Sequence[str]) -> list[str]:
+        """Return paths of a list with the folder that they are relative to."""
+        start = f"{self.folder}/" if self.folder else ""
+        return [path if paths.is_absolute(path) else start + path for path in listed]
 
     @cached_property
     def failures(self) -> list[str]:
@@ -281,8 +279,21 @@ def _take_summary(told: _Told, block: Block) -> None:
     told.modified += [*reversed(said.get(summaries.MODIFIED, [])), *block.files[1]]
     told.failed += reversed(said.get(summaries.OPEN_RESULTS, []))
     told.todos += said.get(summaries.NEXT, [])
+    if summaries.unfence(block.text) is None:
+        _take_sentences(told, block.text, said)
     for item in reversed(said.get(summaries.STATUS, [])):
         _take_status(told, item)
+
+
+def _take_sentences(told: _Told, text: str, said: dict[str, list[str]]) -> None:
+    """Take in rules, and next steps, that no section of a harness's summary is for."""
+    status = said[summaries.STATUS]
+    if any(item.startswith(summaries.ENDED) for item in status):
+        told.rules += sentences.rules_in(text)
+        told.todos += sentences.steps_in(text)
+    else:
+        asked = [item for item in status if item.startswith(summaries.ASKED)]
+        told.rules += sentences.rules_in("\n".join([*said[summaries.GOAL], *asked]))
 
 
 def _take_status(told: _Told, item: str) -> None:
@@ -296,11 +307,11 @@ def _take_status(told: _Told, item: str) -> None:
         told.counts.removed += removed
         return
     kinds = {
-        ASKED: told.requests,
-        ANSWERED: told.answered,
-        SAID: told.said,
-        BRANCH: told.branches,
-        DID: told.calls,
+        summaries.ASKED: told.requests,
+        summaries.ANSWERED: told.answered,
+        summaries.SAID: told.said,
+        summaries.BRANCH: told.branches,
+        summaries.RAN: told.calls,
     }
     start = next((start for start in kinds if item.startswith(start)), None)
     (kinds[start] if start else told.notes).append(item.removeprefix(start or ""))

@@ -35,7 +35,14 @@ def relative(path: str, own: str, folder: str) -> str:
     ``own`` is the :func:`key` of the path.
     """
     above = f"{key(folder)}/" if folder else ""
-    return own[len(above) :] if above and own.startswith(above) else path
+    if above and own.startswith(above):
+        return own[len(above) :]
+    return path if is_absolute(path) else own
+
+
+def is_absolute(path: str) -> bool:
+    """Return True if a path starts from no folder."""
+    return path.startswith(("/", "~")) or _is_windows(path)
 
 
 def _is_windows(path: str) -> bool:

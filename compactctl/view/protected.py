@@ -10,7 +10,7 @@ from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
-from compactctl.view.requests import own_words, says_something
+from compactctl.view.requests import own_words
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, is_todo, open_items
 
@@ -70,27 +70,15 @@ def is_summary(block: Block) -> bool:
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
-    """Return the blocks of the last user message in which a person asked for something.
-
-    If it says next to nothing, such as "y" or "commit", so are those of the last one before it
-    that says something.
-    """
-    found: set[Place] = set()
+    """Return the blocks of the last user message in which a person asked for something."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if message.role != "user":
             continue
-        asked = [Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)]
-        says = any(_says_something(message.blocks[place.block]) for place in asked)
-        if says or not found:
-            found.update(asked)
-        if says:
-            break
-    return found
-
-
-def _says_something(block: Block) -> bool:
-    return block.kind != "text" or says_something(own_words(block.text))
+        asked = {Place(position, at) for at, b in enumerate(message.blocks) if is_request(b)}
+        if asked:
+            return asked
+    return set()
 
 
 def rules(view: View) -> set[Place]:

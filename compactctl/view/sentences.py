@@ -24,7 +24,8 @@ _RULE = re.compile(
 )
 _NEXT = re.compile(
     r"\b(?:next(?: steps?| up)?|remaining|still (?:need|to|missing|left|open)|to-?dos?|left to do"
-    r"|follow-?ups?|(?:I['’]ll|I will|let me|we (?:need|should|can)) (?:now|then|next)|not yet)\b"
+    r"|follow-?ups?|pending|not yet"
+    r"|(?:I['’]ll|I will|let me|we (?:need|should|can)) (?:now|then|next))\b"
     r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음",
     re.IGNORECASE,
 )
