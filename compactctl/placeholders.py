@@ -11,6 +11,7 @@ formats that have no flag for it read off them that a call failed.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -208,12 +209,16 @@ ANSWERED, RULES = "The last request answers", "Rules"
 FAILED, BRANCHES = "Failed", "Branches and commits"
 _SHARES = {READ: 2, MODIFIED: 3, ASKED: 4, ANSWERED: 2, RULES: 3, FAILED: 3, BRANCHES: 1}
 """The lists of a prune placeholder, in order, and how much of the room each is worth."""
-_PRUNED = re.compile(
-    rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
-    + "".join(rf"(?: {name}: ({_LIST})\.)?" for name in _SHARES)
-    + rf"(?: Whole in ({ARTIFACT}(?:, {ARTIFACT})*))?\]",
-    re.DOTALL,
-)
+
+
+@functools.cache
+def _pruned_form() -> re.Pattern[str]:
+    return re.compile(
+        rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
+        + "".join(rf"(?: {name}: ({_LIST})\.)?" for name in _SHARES)
+        + rf"(?: Whole in ({ARTIFACT}(?:, {ARTIFACT})*))?\]",
+        re.DOTALL,
+    )
 
 
 class Pruned(msgspec.Struct, frozen=True):
@@ -273,7 +278,9 @@ def _without_last(what: Pruned, name: str, many: int) -> Pruned:
 
 def read_pruned(text: str) -> Pruned | None:
     """Recognise a whole text that :func:`pruned` wrote."""
-    found = _PRUNED.fullmatch(text) if text.startswith(CUT) and len(text) <= _LONGEST else None
+    if not text.startswith(CUT) or len(text) > _LONGEST:
+        return None
+    found = _pruned_form().fullmatch(text)
     if not found:
         return None
     try:

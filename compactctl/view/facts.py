@@ -24,6 +24,8 @@ from compactctl.view.requests import own_words, says_something
 
 _CALL = 160
 """Characters of a call on one line."""
+_CALLS = 100
+"""Latest calls that may be listed."""
 _LOOKED_AT = 1000
 """Characters of a command that are looked at for that."""
 _GIT = re.compile(
@@ -82,6 +84,7 @@ class Facts:
         self._whole = view
         self._gone = view if gone is None else View(gone)
         self._start = len(view.messages) if start is None else start
+        self._others: list[Block] = []
 
     @cached_property
     def _told(self) -> _Told:
@@ -121,10 +124,13 @@ class Facts:
         for found in self._gone.answered:
             if found.result.failed:
                 continue
-            for shown in reads_of(found.call, found.result):
-                _to_the_end(read, self._short(shown.path, shown.key))
-            for path, key in tools.changes(found.call):
+            shown, changed = reads_of(found.call, found.result), tools.changes(found.call)
+            for one in shown:
+                _to_the_end(read, self._short(one.path, one.key))
+            for path, key in changed:
                 _to_the_end(modified, self._short(path, key))
+            if not (shown or changed):
+                self._others.append(found.call)
         return tools.Files(list(read), list(modified))
 
     def _short(self, path: str, key: str | None = None) -> str:
@@ -143,11 +149,11 @@ class Facts:
             if found.result.failed:
                 self._note_failure(open_ones, found)
             elif open_ones:
-                open_ones.pop(failures.key_of(self.line_of(found.call)), None)
+                self._note_success(open_ones, found.call)
         if open_ones:
             for found in View(self._whole.messages[self._start :]).answered:
                 if not found.result.failed:
-                    open_ones.pop(failures.key_of(self.line_of(found.call)), None)
+                    self._note_success(open_ones, found.call)
         return list(open_ones.values())
 
     def _note_failure(self, open_ones: dict[str, str], found: Answered) -> None:
@@ -158,6 +164,11 @@ class Facts:
         open_ones.pop(failures.key_of(line), None)
         told = "; ".join(part for part in (left, said) if part) or "without a word"
         open_ones[failures.key_of(line)] = f"{line}{failures.SAID}{told}"
+
+    def _note_success(self, open_ones: dict[str, str], call: Block) -> None:
+        """Take off what a success mends; nearly all calls mend nothing, which is seen at once."""
+        if any(failures.hint_of(key) in call.text for key in open_ones):
+            open_ones.pop(failures.key_of(self.line_of(call)), None)
 
     def line_of(self, call: Block) -> str:
         """Return a call on one line: its tool and what it is about."""
@@ -182,15 +193,11 @@ class Facts:
 
     @cached_property
     def calls(self) -> list[str]:
-        """Earlier calls, a line each, but for failed ones and those whose files are listed."""
-        found = dict.fromkeys(self._told.calls)
-        for one in self._gone.answered:
-            call = one.call
-            if one.result.failed or tools.is_todo_call(call):
-                continue
-            if not (reads_of(call, one.result) or tools.changes(call)):
-                _to_the_end(found, self.line_of(call))
-        return list(found)
+        """The latest calls, a line each, but for failed ones and those whose files are listed."""
+        assert self.files is not None  # which finds those whose files are listed
+        calls = (call for call in reversed(self._others) if not tools.is_todo_call(call))
+        latest = (self.line_of(call) for call in itertools.islice(calls, _CALLS))
+        return _each_once([*latest, *reversed(self._told.calls)])[::-1]
 
     @cached_property
     def last_words(self) -> str:
@@ -215,7 +222,7 @@ class Facts:
     def counts(self) -> Counts:
         """How many messages and calls there are, and what earlier summaries counted."""
         before = self._told.counts
-        said = [m for m in self._gone.messages if any(map(_is_said, m.blocks))]
+        said = [m for m in self._gone.messages if m.role != "user" or any(map(_is_said, m.blocks))]
         calls = sum(block.kind == "call" for m in said for block in m.blocks)
         return msgspec.structs.replace(
             before, messages=before.messages + len(said), calls=before.calls + calls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,6 +70,7 @@ def _lines(text: str) -> list[str]:
 
 
 _QUOTED = re.compile(r"""<<-?\s*['"]?\w+.*|"(?:[^"\\]|\\.)*(?:"|\Z)|'[^']*(?:'|\Z)""", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _ENTERED = re.compile(r"^cd\s+\S+\s*(?:&&|;)\s*")
 _SHOWN_LESS = re.compile(r"\s*(?:2>&1|[12]?>\s*\S+|\|\s*(?:tail|head|grep|tee|less|cat)\b.*)")
 _SILENT = re.compile(r"\s*(?:[a-z]?grep|rg|diff|test|which|\[)\b")
@@ -83,6 +85,12 @@ def key_of(line: str) -> str:
     _, _, about = line.partition(SAID)[0].partition(" ")
     plain = _SHOWN_LESS.sub("", _ENTERED.sub("", _QUOTED.sub("", about)))
     return " ".join(word for word in plain.split() if not word.startswith("-")) or line
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def hint_of(key: str) -> str:
+    """Return a part of a key that is in the arguments of every call that has the key."""
+    return max(_PLAIN.findall(key), key=len, default="")
 
 
 def command_of(given: dict[str, Any]) -> str:

@@ -104,14 +104,14 @@ def _without_end(text: str) -> str:
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME = re.compile(r"\w[./_:#-]\w|/\w|\w\(|[`\"']\w")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WIDE = (0x3040, 0xD7AF)
+"""Where the signs of scripts begin and end that write no spaces between words."""
 _FEW_WORDS = 3
-_FEW_LETTERS = 4
-"""Of scripts that write no spaces between words."""
+_FEW_SIGNS = 4
 
 
 def says_something(words: str) -> bool:
     """Return True if words say what is to be done, not just "y", "1", "go on" or "commit"."""
     found = _WORD.findall(words[:400])
-    wide = len(_WIDE.findall(words[:400]))
-    return len(found) > _FEW_WORDS or wide > _FEW_LETTERS or bool(_NAME.search(words[:400]))
+    wide = sum(_WIDE[0] <= ord(sign) <= _WIDE[1] for sign in words[:400])
+    return len(found) > _FEW_WORDS or wide > _FEW_SIGNS or bool(_NAME.search(words[:400]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_RULE = re.compile(
+_RULE = (
     r"\b(?:must|never|always|only|do not|don['’]t|without|keep|avoid|ensure|make sure|be sure"
     r"|should(?:n['’]t)?|shall|no longer|no more than|at most|at least|prefer(?:s|red|ably)?"
     r"|required?|mandatory|forbidden|not allowed|may not|remember|instead of|rather than|stick to"
@@ -19,15 +19,13 @@ _RULE = re.compile(
     r"|никогда|всегда|только|нельзя|обязательно|долж\w+|не (?:надо|нужно|трогай|меняй)|без)\b"
     r"|不要|必须|必須|只能|禁止|务必|總是|总是|一定要|不能|不得|不可|不许|请勿|始终|确保|確保|保证|避免"
     r"|应该|應該|别再|永远不|必ず|しないで|ないでください|してはいけ|してはなら|しないこと|常に|絶対"
-    r"|避けて|だけ|べき|반드시|하지 ?마|항상|절대|않도록|말아",
-    re.IGNORECASE,
+    r"|避けて|だけ|べき|반드시|하지 ?마|항상|절대|않도록|말아"
 )
-_NEXT = re.compile(
+_NEXT = (
     r"\b(?:next(?: steps?| up)?|remaining|still (?:need|to|missing|left|open)|to-?dos?|left to do"
     r"|follow-?ups?|pending|not yet"
     r"|(?:I['’]ll|I will|let me|we (?:need|should|can)) (?:now|then|next))\b"
-    r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음",
-    re.IGNORECASE,
+    r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음"
 )
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_PROSE = re.compile(
@@ -59,7 +57,8 @@ def steps_in(words: str) -> list[str]:
     return _sentences(words, _NEXT)
 
 
-def _sentences(words: str, telling: re.Pattern[str]) -> list[str]:
+def _sentences(words: str, pattern: str) -> list[str]:
+    telling = re.compile(pattern, re.IGNORECASE)  # kept by the module; only where it is needed
     if not telling.search(words):
         return []
     prose = "\n".join(_prose(_FENCED.sub("\n", words)))
