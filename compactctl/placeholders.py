@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from compactctl.durable.pointers import ARTIFACT
 from compactctl.model import Block
+from compactctl.pointers import ARTIFACT
 
 CUT = "[compactctl: "
 NO_RESULT = f"{CUT}no result was recorded, the call was interrupted]"

@@ -13,8 +13,8 @@ from compactctl.model import Block, result_text
 from compactctl.tokens import Counter, count_block, count_view
 from compactctl.transcript.loading import Transcript
 from compactctl.view.index import View
+from compactctl.view.protected import Protected
 from compactctl.view.reads import reads_of
-from compactctl.view.tools import PROTECTED
 
 LARGEST = 10
 """Results that are listed by size, unless more are asked for."""
@@ -124,8 +124,8 @@ def _sorted(shares: dict[str, Share]) -> dict[str, Share]:
 def _reads(view: View, counter: Counter) -> tuple[Share, Share]:
     """Count what ``dedup`` drops, and what ``dedup --stale`` replaces beyond that."""
     shares = Share(), Share()
-    superseded = {read.found.result_at for read in superseded_reads(view, PROTECTED)}
-    for read in superseded_reads(view, PROTECTED, stale=True):
+    superseded = {read.found.result_at for read in superseded_reads(view, Protected(view))}
+    for read in superseded_reads(view, Protected(view), stale=True):
         if not _is_placeholder(read.found.result):
             share = shares[read.found.result_at not in superseded]
             share.add(count_block(counter, read.found.result))

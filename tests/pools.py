@@ -32,6 +32,7 @@ OUTPUTS = (
     (summaries.fence("a summary in an output"),),
     ("Process exited with code 1\nOutput:\nboom",),
     ("     1→x\n     2→y",),
+    ("Task #1 created successfully: mend it",),
 )
 WORDS = (
     "go on",
@@ -93,6 +94,17 @@ PATHS = (
     "",
 )
 PATCH = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
+TODOS = (
+    [{"content": "mend it", "status": "pending"}],
+    [{"content": "mend it", "status": "completed"}, {"content": "ship", "status": "in_progress"}],
+    [{"content": "mend it", "status": "completed"}],
+)
+TASKS = (
+    ("TaskCreate", {"subject": "mend it"}),
+    ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
+    ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+)
+GLOBS = ((), (), ("*.py",), ("/w/*", "*.md"), ("no such file",))
 WINDOWS = ({}, {}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x"})
 ODD_LINES = (
     b"",
@@ -132,7 +144,7 @@ SMALL = {
         "tool": (None, ["Bash=keep"]),
         "images": ("keep", "keep", "drop", "placeholder"),
     },
-    "dedup": {"protect": (None, ["b.*"]), "mode": ("drop", "stub"), "stale": (False, True)},
+    "dedup": {"mode": ("drop", "stub"), "stale": (False, True)},
     "prune": {
         "mode": ("drop", "drop", "snip", "clear"),
         "keep_turns": (1, 2, 3, 4),

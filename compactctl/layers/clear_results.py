@@ -10,7 +10,7 @@ from compactctl import placeholders
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, result_text
 from compactctl.text import middle_cut, plural
-from compactctl.view import failures, protected
+from compactctl.view import failures
 from compactctl.view.edits import Key, key
 from compactctl.view.facts import line_of
 from compactctl.view.pairs import block_at
@@ -34,9 +34,9 @@ def clear(context: Context, keep: int) -> Change:
     user and results of memories.
     """
     view = context.view
-    old = set(view.results[: max(0, len(view.results) - keep)]) - protected.rules(view)
-    old -= protected.sources(
-        view, lambda place: place not in old or place.message >= view.open_loop
+    old = set(view.results[: max(0, len(view.results) - keep)]) - context.protected.always
+    old -= context.protected.sources(
+        lambda place: place not in old or place.message >= view.open_loop
     )
     calls = {found.result_at: found.call for found in view.answered}
     actions: list[Action] = []

@@ -12,12 +12,12 @@ from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.thinking import left_of
 from compactctl.model import Block, Message, result_text
 from compactctl.text import plural
-from compactctl.view import paths
 from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
+from compactctl.view.protected import Protected
 from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
-from compactctl.view.tools import PROTECTED, keys_modified_by
+from compactctl.view.tools import keys_modified_by
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -43,15 +43,10 @@ def dedup(
         "NAME:KEY[:OFFSET:LIMIT], a tool that reads files and the keys of its input "
         "(may be given several times).",
     ] = None,
-    protect: Annotated[
-        list[str] | None,
-        "Also keep every read of files that match this glob (may be given several times); "
-        f"always kept: {', '.join(PROTECTED)}.",
-    ] = None,
 ) -> Change:
     """Drop a read of a file, call and result, when a later successful read shows all of it."""
-    globs = (*PROTECTED, *(protect or ()))
-    every = superseded(context.view, globs, named_read_tools(read_tool or []), stale=stale)
+    named = named_read_tools(read_tool or [])
+    every = superseded(context.view, context.protected, named, stale=stale)
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
     verb = "dropped" if mode == "drop" else "replaced"
@@ -59,12 +54,12 @@ def dedup(
 
 
 def superseded(
-    view: View, globs: Sequence[str], named: Sequence[ReadTool] = (), *, stale: bool = False
+    view: View, protected: Protected, named: Sequence[ReadTool] = (), *, stale: bool = False
 ) -> list[Superseded]:
     """Return the reads that later ones show again, in order; the open loop is never touched.
 
     With ``stale``, a read before a successful edit of its file also goes when a full read comes
-    later: what it shows is no longer so. Files that match ``globs`` are left alone.
+    later: what it shows is no longer so. Protected files are left alone.
     """
     later: dict[str, list[tuple[Read, str | None]]] = {}
     edited: set[str] = set()
@@ -73,7 +68,7 @@ def superseded(
         if stale and not found.result.failed:
             edited.update(keys_modified_by(found.call))
         reads = reads_of(found.call, found.result, named)
-        if not reads or any(paths.matches(read.path, globs) for read in reads):
+        if not reads or any(protected.names(read.path) for read in reads):
             continue
         by = [_shown_again(read, later, stale=read.key in edited) for read in reads]
         if found.call_at.message < view.open_loop and all(who is not None for who in by):

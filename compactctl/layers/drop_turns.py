@@ -14,7 +14,6 @@ from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
 from compactctl.text import middle_cut, plural
 from compactctl.tokens import count_message
-from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, key
 from compactctl.view.facts import Facts
 from compactctl.view.pairs import Place
@@ -40,8 +39,8 @@ def cut_out(
     archived is so without a placeholder as well.
     """
     view = context.view
-    pinned = pinned | protected.sources(
-        view, lambda place: place in pinned or place.message < head or place.message >= start
+    pinned = pinned | context.protected.sources(
+        lambda place: place in pinned or place.message < head or place.message >= start
     )
     kept, gone = _split(view.messages[:start], pinned, head)
     if not gone:

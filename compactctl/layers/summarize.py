@@ -13,11 +13,11 @@ from compactctl.layers.template import digest
 from compactctl.model import MADE, Block, Message
 from compactctl.text import plural
 from compactctl.tokens import count_view
+from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
 from compactctl.view.facts import Facts
 from compactctl.view.index import View
 from compactctl.view.pairs import block_at
-from compactctl.view.protected import last_request
 from compactctl.view.requests import own_words
 from compactctl.view.turns import prompt_blocks
 
@@ -43,18 +43,19 @@ def summarize(
         raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     view = context.view
     old, kept = _part(view, keep_messages)
+    stays = _stays(context, old, kept)
     fresh = [message for message in old if message.role != "system"]
-    if not any(message.role == "assistant" for message in fresh):
+    answers = [message for message in fresh if message.role == "assistant"]
+    if all(key(block) in stays for message in answers for block in message.blocks):
         return Change(note="nothing to summarize")
     first_kept = len(view.messages) - len(kept)
-    facts = Facts(view, fresh, first_kept)
-    stay = _requests(view, old)
-    beside = [own_words(block.text).strip() for block in stay if block.kind == "text"]
+    facts = Facts(view, fresh, first_kept, stays=stays)
+    beside = [own_words(b.text).strip() for m in fresh for b in m.blocks if key(b) in stays]
     before = context.tokens()
     # A small session has less to say than the room is made for.
     for limit in (max_summary_tokens, min(max_summary_tokens, max(SMALLEST, before // 2))):
         text = digest(facts, context.counter.count, limit, beside=beside)
-        edits, insert = _replaced(old, stay, first_kept, Block("text", summaries.fence(text)))
+        edits, insert = _replaced(old, stays, first_kept, Block("text", summaries.fence(text)))
         after = count_view(context.counter, apply(view.messages, edits, insert))
         if after < before:
             break
@@ -89,34 +90,32 @@ def _part(view: View, keep: int) -> tuple[list[Message], list[Message]]:
     return old, kept
 
 
-def _requests(view: View, old: Sequence[Message]) -> list[Block]:
-    """Return the blocks of the user's last request that are among old messages: they stay."""
-    asked = [block_at(view.messages, place) for place in sorted(last_request(view.messages))]
-    among = {key(block) for message in old for block in message.blocks}
-    return [block for block in asked if key(block) in among]
+def _stays(context: Context, old: Sequence[Message], kept: Sequence[Message]) -> set[Key]:
+    """Return the old blocks that stay as they are: what is protected, and the last request.
+
+    The request only if no later one stays.
+    """
+    protects = context.protected
+    stays = {key(block_at(context.view.messages, at)) for at in protects.rules | protects.todo}
+    if not protected.last_request(kept):
+        stays |= {key(block_at(old, at)) for at in protected.last_request(old)}
+    return stays
 
 
 def _replaced(
-    old: Sequence[Message], stay: Sequence[Block], first_kept: int, summary: Block
+    old: Sequence[Message], stays: set[Key], first_kept: int, summary: Block
 ) -> tuple[dict[Key, Block | None], Insert]:
-    """Return the edits that put a summary in the place of ``old``, in front of what stays of it.
-
-    System messages stay as well.
-    """
-    requests = {key(block) for block in stay}
-    edits: dict[Key, Block | None] = {
-        key(block): None
-        for message in old
-        if message.role != "system"
-        for block in message.blocks
-        if key(block) not in requests
-    }
-    with_request = (
-        position
-        for position, message in enumerate(old)
-        if any(key(block) in requests for block in message.blocks)
-    )
-    return edits, Insert(next(with_request, first_kept), "user", summary)
+    """Return the edits that put a summary in front of what stays; system messages stay too."""
+    edits: dict[Key, Block | None] = {}
+    first = first_kept
+    for position, message in enumerate(old):
+        if message.role == "system":
+            continue
+        gone = [key(block) for block in message.blocks if key(block) not in stays]
+        edits |= dict.fromkeys(gone)
+        if len(gone) < len(message.blocks):
+            first = min(first, position)
+    return edits, Insert(first, "user", summary)
 
 
 def _mark(

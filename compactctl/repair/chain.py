@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _CAREFUL = 20
 """So many breaks are fixed one by one, and no more than is needed; beyond them all are."""
 
-_BREAKS = frozenset({"FILE-12", "FILE-13"})
+BREAKS = frozenset({"FILE-12", "FILE-13"})
 
 
 def fix_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
@@ -47,7 +47,7 @@ def fix_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
 
 def _broken(transcript: Transcript) -> int | None:
     """Return the entry at which the way back from the last message ends."""
-    lines = {f.line for f in chain.find(transcript) if f.rule in _BREAKS and f.raised}
+    lines = {f.line for f in chain.find(transcript) if f.rule in BREAKS and f.raised}
     if not lines:
         return None
     tags = transcript.references()

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 UNREADABLE = "compactctl.unreadable"
 
-_FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
+FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
+ENTRY_RULES = frozenset({"TEXT-03", "TEXT-04", "CACHE-01"})
+"""What is fixed in the lines of the view."""
 _READER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
@@ -32,7 +34,7 @@ def fix_damage(
     transcript: Transcript, lines: Sequence[bytes], actions: list[Action]
 ) -> list[bytes]:
     """Write damaged lines anew; every other line is the very same object."""
-    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _FIXABLE}
+    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in FIXABLE}
     firsts = {entry.line: at for at, entry in reversed([*enumerate(transcript.entries)])}
     fixed = list(lines)
     for number, rule in damaged.items():

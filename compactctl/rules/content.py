@@ -27,7 +27,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a text is empty",
-        fix="run `compactctl repair`, or drop the text",
+        fix="drop the text",
+        repaired=True,
         provider={"anthropic": "messages: text content blocks must be non-empty"},
     ),
     Rule(
@@ -35,7 +36,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a text is nothing but white space",
-        fix="run `compactctl repair`, or drop the text",
+        fix="drop the text",
+        repaired=True,
         provider={"anthropic": "messages: text content blocks must contain non-whitespace text"},
     ),
     Rule(
@@ -43,7 +45,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a result that failed holds something else than text",
-        fix="run `compactctl repair`, or leave only the text",
+        fix="leave only the text",
+        repaired=True,
         provider={"anthropic": "all content must be type `text` if `is_error` is true"},
     ),
     Rule(

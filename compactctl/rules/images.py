@@ -29,6 +29,7 @@ RULES = (
         severity="error",
         says="the media type of an image is none of JPEG, PNG, GIF and WebP",
         fix="convert the image, or replace it by a text",
+        repaired=True,
         provider={
             "anthropic": "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
         },
@@ -39,6 +40,7 @@ RULES = (
         severity="error",
         says="the bytes of an image are not of its media type",
         fix="correct the media type, or replace the image by a text",
+        repaired=True,
         provider={"anthropic": "Image does not match the provided media type"},
     ),
     Rule(
@@ -47,6 +49,7 @@ RULES = (
         severity="error",
         says="an image is larger than 5 MB",
         fix="scale the image down, or replace it by a text",
+        repaired=True,
         provider={"anthropic": "image exceeds 5 MB maximum"},
     ),
     Rule(
@@ -55,6 +58,7 @@ RULES = (
         severity="error",
         says="an edge of an image is longer than 2,000 pixels, and there are more than 20 images",
         fix="scale the image down, or replace it or others by texts",
+        repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size for "
             "many-image requests: 2000 pixels"
@@ -66,6 +70,7 @@ RULES = (
         severity="error",
         says="an edge of an image is longer than 8,000 pixels",
         fix="scale the image down, or replace it by a text",
+        repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size: 8000 pixels"
         },
@@ -76,6 +81,7 @@ RULES = (
         severity="error",
         says="there are more than 600 images",
         fix="replace the older ones by texts",
+        repaired=True,
     ),
     Rule(
         id="SIZE-01",

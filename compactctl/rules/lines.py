@@ -30,7 +30,8 @@ DAMAGE = (
         "02",
         "error",
         "a line is not JSON",
-        "mend or delete the line; what it held is not in the view",
+        "fix or delete the line; what it held is not in the view",
+        repaired=True,
     ),
     file_rule(
         "03",
@@ -56,18 +57,21 @@ DAMAGE = (
         "error",
         "a line is not UTF-8",
         "save it as UTF-8; what it holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "08",
         "error",
         "a line holds NaN or Infinity, which JSON does not know",
         "write null; what the line holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "09",
         "warning",
         "a lone surrogate: half of a character",
         "replace it by U+FFFD; a provider refuses it",
+        repaired=True,
         raised_when=SENDABLE,
         provider="The request body is not valid JSON: no low surrogate in string",
     ),
@@ -99,6 +103,7 @@ RULES = (
         severity="error",
         says="a user message holds nothing",
         fix="drop the message",
+        repaired=True,
         provider={"anthropic": "user messages must have non-empty content"},
     ),
     Rule(
@@ -107,6 +112,7 @@ RULES = (
         severity="error",
         says="an assistant message has neither a content nor tool_calls",
         fix='drop the message, or write "" for its content',
+        repaired=True,
         provider={"openai-chat": "Invalid value for 'content': expected a string, got null."},
     ),
     Rule(
@@ -115,6 +121,7 @@ RULES = (
         severity="error",
         says="more than 4 blocks carry cache_control",
         fix="keep the last 4",
+        repaired=True,
         provider={
             "anthropic": "A maximum of 4 blocks with cache_control may be provided. Found 5."
         },

@@ -15,10 +15,11 @@ import msgspec
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript import relink
+from compactctl.transcript import relink, usage
 from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
 from compactctl.transcript.relink import Made
+from compactctl.transcript.usage import Recorded
 from compactctl.view.compare import same_view
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def write(
     messages: Sequence[Message],
     touched: Collection[int],
     mark: dict[str, Any] | None = None,
+    recorded: Recorded | None = None,
 ) -> tuple[Output, Transcript]:
     """Rewrite and read back: (the lines, what they say).
 
@@ -46,7 +48,7 @@ def write(
     view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
     outside: dict[int, bytes | None] = {}
     while True:
-        written = rewrite(transcript, messages, touched, mark, outside)
+        written = rewrite(transcript, messages, touched, mark, outside, recorded)
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
@@ -74,12 +76,14 @@ def rewrite(
     touched: Collection[int],
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
+    recorded: Recorded | None = None,
 ) -> Output:
     """Return the lines of ``transcript`` with ``messages`` as their view.
 
     ``touched`` are the entries of which a block was changed, moved or taken out.
     ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what
-    becomes of entries outside the view, None for those that go as well.
+    becomes of entries outside the view, None for those that go as well. ``recorded`` is the usage
+    that is true of the new view.
     """
     plan = _Plan(transcript, messages, touched)
     changed: dict[int, bytes | None] = dict(outside or {})
@@ -90,12 +94,25 @@ def rewrite(
             changed[index] = None
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
             changed[index] = _compacted_copy(_edited(transcript, index, new, old))
-    created = relink.create(transcript, plan.made, changed)
+    created = relink.create(transcript, plan.made, changed, messages)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
         first = {"first_kept_entry_id": _name(transcript, plan.first)}
         created.insert(at, (plan.first, exact.dump(mark | first)))
+    if recorded is not None:
+        _set_usage(transcript, recorded, changed)
     return account(transcript.entries, *emit(transcript.entries, changed, created))
+
+
+def _set_usage(
+    transcript: Transcript, recorded: Recorded, changed: dict[int, bytes | None]
+) -> None:
+    """Let the entry of a usage say the size that is true now."""
+    at = recorded.entry
+    raw = changed.get(at, transcript.entries[at].raw)
+    new = usage.written(transcript, recorded, raw) if raw is not None else None
+    if new is not None:
+        changed[at] = new
 
 
 def _name(transcript: Transcript, index: int) -> str | None:
@@ -180,7 +197,8 @@ class _Plan:
         elif at and self.made and message.blocks[at - 1].entry == MADE:
             self.made[-1].blocks.append(message.blocks[at])
         else:
-            self.made.append(Made(message.role, [message.blocks[at]], before, self._last))
+            place = position, at
+            self.made.append(Made(message.role, [message.blocks[at]], before, self._last, place))
             self.first = min(self.first, before)
 
     def _following(self, position: int, at: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from compactctl import placeholders, summaries
 from compactctl.model import Block, Message, arguments, result_text
 from compactctl.placeholders import IMAGE, Pruned
 from compactctl.view import failures, paths, sentences, shell, tools
+from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.reads import path_of, reads_of
 from compactctl.view.requests import own_words, says_something
@@ -72,18 +74,24 @@ class _Told(msgspec.Struct):
 class Facts:
     """What must not be lost of a view; each kind is looked for when it is asked for.
 
-    ``gone`` are messages that go, by default all; the messages from ``start`` on stay: what they
-    mend is no open failure. Lists are in the order in which things came up, the newest last. Paths
-    below the folder of the session are relative to it.
+    ``gone`` are messages that go, by default all, but for blocks that ``stays`` names; those from
+    ``start`` on stay: what they mend is no open failure. Lists are in the order in which things
+    came up, the newest last. Paths below the folder of the session are relative to it.
     """
 
     def __init__(
-        self, view: View, gone: Sequence[Message] | None = None, start: int | None = None
+        self,
+        view: View,
+        gone: Sequence[Message] | None = None,
+        start: int | None = None,
+        *,
+        stays: AbstractSet[Key] = frozenset(),
     ) -> None:
         """Take the view; nothing is looked for yet."""
         self._whole = view
         self._gone = view if gone is None else View(gone)
         self._start = len(view.messages) if start is None else start
+        self._stays = stays
         self._others: list[Block] = []
 
     @cached_property
@@ -127,14 +135,14 @@ class Facts:
             shown, changed = reads_of(found.call, found.result), tools.changes(found.call)
             for one in shown:
                 _to_the_end(read, self._short(one.path, one.key))
-            for path, key in changed:
-                _to_the_end(modified, self._short(path, key))
+            for path, own in changed:
+                _to_the_end(modified, self._short(path, own))
             if not (shown or changed):
                 self._others.append(found.call)
         return tools.Files(list(read), list(modified))
 
-    def _short(self, path: str, key: str | None = None) -> str:
-        return paths.relative(path, paths.key(path) if key is None else key, self.folder)
+    def _short(self, path: str, own: str | None = None) -> str:
+        return paths.relative(path, paths.key(path) if own is None else own, self.folder)
 
     def in_full(self, listed: Sequence[str]) -> list[str]:
         """Return paths of a list with the folder that they are relative to."""
@@ -167,7 +175,7 @@ class Facts:
 
     def _note_success(self, open_ones: dict[str, str], call: Block) -> None:
         """Take off what a success mends; nearly all calls mend nothing, which is seen at once."""
-        if any(failures.hint_of(key) in call.text for key in open_ones):
+        if any(failures.hint_of(what) in call.text for what in open_ones):
             open_ones.pop(failures.key_of(self.line_of(call)), None)
 
     def line_of(self, call: Block) -> str:
@@ -222,11 +230,21 @@ class Facts:
     def counts(self) -> Counts:
         """How many messages and calls there are, and what earlier summaries counted."""
         before = self._told.counts
-        said = [m for m in self._gone.messages if m.role != "user" or any(map(_is_said, m.blocks))]
-        calls = sum(block.kind == "call" for m in said for block in m.blocks)
+        gone = [[b for b in m.blocks if self._goes(b)] for m in self._gone.messages]
+        said = [blocks for blocks in gone if blocks]
+        calls = sum(block.kind == "call" for blocks in said for block in blocks)
         return msgspec.structs.replace(
             before, messages=before.messages + len(said), calls=before.calls + calls
         )
+
+    def _goes(self, block: Block) -> bool:
+        """Return True if a block goes and is more than a note of this tool or a summary."""
+        if self._stays and key(block) in self._stays:
+            return False
+        if block.kind != "text":
+            return True
+        is_note = placeholders.is_note(block.text) or summaries.is_any(block.text)
+        return not (block.is_summary or is_note)
 
 
 def _take(told: _Told, block: Block) -> None:
@@ -345,15 +363,6 @@ def _answered(messages: Sequence[Message]) -> tuple[str, int | None]:
 
 def _is_typed(message: Message, block: Block) -> bool:
     return message.role == "user" and block.kind == "text" and not (block.meta or block.is_summary)
-
-
-def _is_said(block: Block) -> bool:
-    """Return True if a block is more than a note of this tool or a summary."""
-    if block.kind != "text":
-        return True
-    return not (
-        block.is_summary or placeholders.is_note(block.text) or summaries.is_any(block.text)
-    )
 
 
 def _texts_backwards(messages: Sequence[Message]) -> Iterator[str]:

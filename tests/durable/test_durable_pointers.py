@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from compactctl import placeholders
 from compactctl.durable.artifacts import session_name
-from compactctl.durable.pointers import (
+from compactctl.pointers import (
     ArtifactPointer,
     PointerError,
     TranscriptPointer,

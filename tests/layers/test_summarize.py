@@ -157,7 +157,7 @@ def test_the_last_request_is_carried_word_for_word_beside_the_summary():
 
 
 def test_words_of_the_harness_are_not_carried():
-    note = [text("<system-reminder>Take care.</system-reminder>"), text("a note", meta=True)]
+    note = [text("<local-command-stdout>x</local-command-stdout>"), text("a note", meta=True)]
     tools = [m for name in "abcd" for m in exchange(name, "out")]
     left = summarized(*OLD, user("asked", *note), *tools, keep_messages=4)
     assert texts(left[:1])[1:] == ["asked"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from compactctl.formats import base
+from compactctl.formats import anthropic_parts, base
 from compactctl.formats.anthropic_parts import Content
 from compactctl.graph import EntryGraph
 from compactctl.model import Block
@@ -60,8 +60,7 @@ def is_prompt(record: Record) -> bool:
     """Return True if a line opens a turn: two of them under one parent are a rewind."""
     if record.type != "user" or record.is_compact_summary is True or record.message is None:
         return False
-    found = record.message.content
-    return isinstance(found, str) or not any(block.type == "tool_result" for block in found or ())
+    return not anthropic_parts.holds_result(record.message.content)
 
 
 class Tree:
@@ -69,16 +68,16 @@ class Tree:
 
     def __init__(self) -> None:
         """Start without a line."""
-        self._lines: list[tuple[int, str, Any]] = []
+        self._lines: list[tuple[int, str, str | None]] = []
         self._prompts: dict[str, list[str]] = {}
 
     def add(self, index: int, record: Record) -> None:
         """Take in a line."""
-        own, parent = record.uuid, record.parent_uuid
+        own, parent = record.uuid, base.identifier(record.parent_uuid)
         if not isinstance(own, str):
             return
         self._lines.append((index, own, parent))
-        if record.type == "user" and isinstance(parent, str) and is_prompt(record):
+        if record.type == "user" and parent is not None and is_prompt(record):
             self._prompts.setdefault(parent, []).append(own)
 
     def abandoned(self) -> set[int]:
@@ -108,8 +107,7 @@ class Tree:
     def _path(self) -> set[str]:
         """Return the ids of the last line and its ancestors."""
         ids = [own for _, own, _ in self._lines]
-        parents = [parent if isinstance(parent, str) else None for *_, parent in self._lines]
-        path, _ = EntryGraph(ids, parents).walk(len(ids) - 1)
+        path, _ = EntryGraph(ids, [parent for *_, parent in self._lines]).walk(len(ids) - 1)
         return {ids[at] for at in path}
 
 
@@ -134,7 +132,8 @@ class Preserved:
         self._by_uuid.update((said.uuid, said) for said in new if isinstance(said.uuid, str))
         anchor, uuids = _kept(metadata, list(self._by_uuid))
         if anchor is not None:
-            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
+            kept = dict.fromkeys(uuid for uuid in uuids if uuid in self._by_uuid)
+            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in kept]
 
     def behind(self, record: Record) -> list[Said]:
         """Return the lines kept behind an anchor."""

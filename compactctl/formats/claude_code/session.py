@@ -33,6 +33,7 @@ _METADATA = (
     *("mode", "bridge-session", "ai-title", "custom-title", "agent-name", "pr-link"),
     "worktree-state",
 )
+_SIZES = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _CONVERSATION = ("user", "assistant", "system", "progress", "attachment")
 
 
@@ -150,9 +151,13 @@ class ClaudeCode(base.Format):
         usage = message.get("usage") if isinstance(message, dict) else None
         if message is None or not isinstance(usage, dict) or record.get("isSidechain") is True:
             return None
-        keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        size = sum(usage[key] for key in keys if type(usage.get(key)) is int)
+        size = sum(usage[key] for key in _SIZES if type(usage.get(key)) is int)
         return (message.get("id") or record.get("uuid"), size) if size else None
+
+    def with_usage(self, record: dict[str, Any], size: int) -> dict[str, Any]:
+        """Say that all of the input was new; the agent adds up the three sizes."""
+        message = record["message"]
+        return record | {"message": message | {"usage": _resized(message["usage"], size)}}
 
     def slim(self, record: dict[str, Any]) -> dict[str, Any] | None:
         """Drop progress, and the second copy of a result that only the agent's screen shows."""
@@ -161,6 +166,18 @@ class ClaudeCode(base.Format):
         if "toolUseResult" in record:
             return {key: value for key, value in record.items() if key != "toolUseResult"}
         return record
+
+
+def _resized(usage: dict[str, Any], size: int) -> dict[str, Any]:
+    """Return a usage with another size, which its parts and its last iteration tell as well."""
+    new = usage | dict.fromkeys([key for key in _SIZES if key in usage], 0)
+    new["input_tokens"] = size
+    parts, rounds = usage.get("cache_creation"), usage.get("iterations")
+    if isinstance(parts, dict):
+        new["cache_creation"] = dict.fromkeys(parts, 0)
+    if isinstance(rounds, list) and rounds and isinstance(rounds[-1], dict):
+        new["iterations"] = [*rounds[:-1], _resized(rounds[-1], size)]
+    return new
 
 
 def _begin(record: Record, builder: Assembler, preserved: Preserved) -> list[str]:
