@@ -34,6 +34,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     hard_limit: int
     protect: tuple[str, ...] = ()
     thinking: Mode = "auto"
+    keep_usage: bool = False
     artifacts: str | None = None
     archive: str | None = None
     slim: bool = False
@@ -111,6 +112,7 @@ def compact(
         mode=compaction.thinking,
         protect=compaction.protect,
         keep=pipeline.keep_in(transcript, compaction.artifacts, archive, dry=dry),
+        keep_usage=compaction.keep_usage,
     )
 
 

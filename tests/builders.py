@@ -125,7 +125,10 @@ def applied(layer):
     return run
 
 
-truncate, dedup, prune, summarize = (applied(layers.load(name).run) for name in layers.ORDER)
+truncate = applied(layers.load("truncate").run)
+dedup = applied(layers.load("dedup").run)
+prune = applied(layers.load("prune").run)
+summarize = applied(layers.load("summarize").run)
 
 
 def ids(messages, kind="call"):

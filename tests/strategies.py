@@ -11,6 +11,7 @@ from builders import assistant, call, read, result, system, text, thinking, user
 from hypothesis import strategies as st
 from rollbacks import rolled_back
 from scribe import Abandoned, Mark, Scribe, ways
+from usages import with_usages
 
 from compactctl import layers, summaries
 from compactctl.model import Block
@@ -154,7 +155,7 @@ def transcripts(draw, format_name):
         records = _delayed(draw, list(records))
     if format_name == "codex":
         records = rolled_back(draw, records)
-    for record, own in records:
+    for record, own in with_usages(draw, format_name, records):
         style = draw(st.integers(-8, 6))
         lines.append(_spell(record, max(style, 0)))
         objects.append(len(lines) - 1)
@@ -220,7 +221,7 @@ def options(draw, names=layers.ORDER, *, room=False):
     given = {
         name: {
             key: draw(st.sampled_from(values))
-            for key, values in pools.SMALL[name].items()
+            for key, values in pools.SMALL.get(name, {}).items()
             if key in layers.options(name)
         }
         for name in names

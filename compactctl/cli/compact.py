@@ -179,6 +179,7 @@ def _compaction(options: Options) -> Compaction:
         soft_limit=soft,
         hard_limit=hard,
         thinking=options.common.thinking,
+        keep_usage=options.common.keep_usage,
         artifacts=options.artifacts,
         archive=options.bulk.archive,
         slim=options.slim,

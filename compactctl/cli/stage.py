@@ -73,6 +73,7 @@ def _run(layer: str, options: Options) -> int:
         mode=common.thinking,
         keep=keep,
         protect=options.protect or (),
+        keep_usage=common.keep_usage,
     )
     finish(layer, result, counter, start, common)
     return 0

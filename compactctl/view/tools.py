@@ -38,10 +38,10 @@ _CLOSED = ("completed", "done", "cancelled", "deleted")  # no set: what is looke
 
 def keys_modified_by(call: Block) -> list[str]:
     """Return the keys of the files that a call writes or edits."""
-    return [key for _, key in _changes(call)]
+    return [key for _, key in changes(call)]
 
 
-def _changes(call: Block) -> list[tuple[str, str]]:
+def changes(call: Block) -> list[tuple[str, str]]:
     """Return (path, key) of the files that a call writes or edits."""
     lowered = call.tool.lower()
     if lowered in _EDITS or lowered in EDITORS:
@@ -104,6 +104,11 @@ def open_items(call: Block) -> list[str]:
 def _text_of(item: dict[str, Any]) -> str:
     keys = ("content", "step", "description", "title", "subject")
     return next((str(item[key]) for key in keys if item.get(key)), "")
+
+
+def is_todo_call(call: Block) -> bool:
+    """Return True if a call writes down what is to be done: a whole list, or a task of it."""
+    return is_todo(call.tool) or call.tool in {"TaskCreate", "TaskUpdate"}
 
 
 class Todo(msgspec.Struct, frozen=True):
@@ -173,7 +178,7 @@ def files(view: View) -> Files:
             continue
         for shown in reads_of(found.call, found.result):
             read.setdefault(shown.key, shown.path)
-        for path, key in _changes(found.call):
+        for path, key in changes(found.call):
             modified.setdefault(key, path)
     return Files(list(read.values()), list(modified.values()))
 
