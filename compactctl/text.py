@@ -61,6 +61,12 @@ def _plain_escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < _FIRST_ASTRAL else f"\\U{code:08x}"
 
 
+def sizes(before: int, after: int) -> str:
+    """Return what became of a size: ``1,000 → 250 (−75.0%)``."""
+    share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before != after else ""
+    return f"{before:,} → {after:,}{share}"
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: ``1 result``, ``1,204 results``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

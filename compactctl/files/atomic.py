@@ -115,11 +115,12 @@ def sweep(root: str, name: re.Pattern[str]) -> None:
 
     ``name`` is what the temporary files there are called; one that is being written stays.
     """
-    for _, _, files, folder in os.fwalk(root):
-        for file in files:
-            if name.fullmatch(file) and not _is_in_use(file, folder):
-                with contextlib.suppress(OSError):
-                    os.unlink(file, dir_fd=folder)
+    with contextlib.suppress(FileNotFoundError):  # nothing was written yet
+        for _, _, files, folder in os.fwalk(root):
+            for file in files:
+                if name.fullmatch(file) and not _is_in_use(file, folder):
+                    with contextlib.suppress(OSError):
+                        os.unlink(file, dir_fd=folder)
 
 
 def _is_in_use(name: str, folder: int) -> bool:
