@@ -11,6 +11,7 @@ import msgspec
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
+from compactctl.files.pipes import open_to_write
 from compactctl.jsonl import exact
 from compactctl.rules import BY_ID
 from compactctl.rules.rule import CHAT
@@ -175,7 +176,7 @@ def append(path: str, entry: dict[str, Any]) -> None:
     """
     line = exact.dump(entry) + b"\n"
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = open_to_write(path, os.O_APPEND | os.O_CREAT)
         try:
             written = os.write(handle, line)
             if written < len(line):

@@ -42,6 +42,12 @@ def escape_terminal(text: str) -> str:
     return _TERMINAL.sub(_plain_escape, text)
 
 
+def escape_json(line: bytes) -> bytes:
+    """Return a line of JSON that says the same and cannot act on a terminal."""
+    body = line.rstrip(b"\n")
+    return _TERMINAL.sub(_json_escape, body.decode()).encode() + line[len(body) :]
+
+
 def _json_escape(match: re.Match[str]) -> str:
     char = match[0]
     if char in '"\\':

@@ -8,6 +8,7 @@ Lines are only appended, and the last one of a source wins. Only the driver writ
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -98,7 +99,8 @@ class LocalManifest:
             os.makedirs(out, exist_ok=True)
             self._handle = os.open(self._path, _FLAGS, 0o600)
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=self._path) from None
+            why = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise InputError(f"cannot be written: {why}", file=self._path) from None
         if not stat.S_ISREG(os.fstat(self._handle).st_mode):
             raise InputError("is no regular file; move it away", file=self._path)
         self._lock(out)

@@ -8,6 +8,7 @@ Either way a file is read as it stood at one moment, and written whole or not at
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
 import os
@@ -20,7 +21,7 @@ import msgspec
 from compactctl.bulk import targets
 from compactctl.errors import CompactctlError, InputError, UsageError
 from compactctl.files.atomic import stamp
-from compactctl.files.beneath import NotOpenedError, Why, open_beneath, write_beneath
+from compactctl.files.beneath import UNOPENED, NotOpenedError, open_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
 
 _PRIVATE = 0o600
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not hold the opening up
-_UNOPENED: dict[Why, str] = {
-    "missing": "cannot be read: No such file or directory",
-    "vanished": "cannot be read: it vanished in this moment",
-    "not_a_file": "is no regular file",
-    "denied": "cannot be read: Permission denied",
-    "unreadable": "cannot be read",
-}
-
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _WHOLE_PUTS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
 """Where a put is one request that happens or does not. Elsewhere it takes a transaction: only
@@ -76,6 +69,8 @@ class LocalStorage:
         try:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
+                if stat.S_ISDIR(before.st_mode):
+                    raise InputError("is a folder; name a file in it")
                 if not stat.S_ISREG(before.st_mode):
                     raise InputError("is no regular file")
                 raw = file.read()
@@ -93,7 +88,7 @@ class LocalStorage:
         except NotOpenedError as error:
             if error.why == "link":
                 raise LinkError from None
-            raise InputError(_UNOPENED[error.why]) from None
+            raise InputError(UNOPENED[error.why]) from None
 
     def is_as_read(self, path: str, source: Source) -> bool:
         """Return whether the file is still what was read."""
@@ -109,7 +104,8 @@ class LocalStorage:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+            why = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise InputError(f"cannot be read: {why}", file=path) from None
         with file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise InputError("is no regular file", file=path)

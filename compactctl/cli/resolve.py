@@ -30,7 +30,7 @@ from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
 from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
 from compactctl.errors import UsageError
-from compactctl.files.output import write_output
+from compactctl.files.output import write_json, write_output
 from compactctl.files.reading import STANDARD, read_lines
 from compactctl.jsonl import exact
 from compactctl.text import plural
@@ -131,7 +131,10 @@ def _write(
     file, output = options.file, options.output
     if options.json:
         chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
-        return write_output(chunks, output or STANDARD, file, in_place=False)
+        if output is not None:
+            return write_output(chunks, output, file, in_place=False)
+        write_json(chunks)
+        return True
     return write_output(woven.chunks, output, file, in_place=options.in_place, original=lines)
 
 

@@ -10,7 +10,7 @@ import typer
 from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
 from compactctl.cli.reading import read
-from compactctl.files.output import write_standard
+from compactctl.files.output import write_json, write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.text import escape_terminal
@@ -33,7 +33,7 @@ def run(options: Options) -> int:
     found = measure(read(options.file, options.format), counter, max(options.top, LARGEST))
     counter.save()
     if options.json:
-        write_standard([msgspec.json.encode(found) + b"\n"])
+        write_json([msgspec.json.encode(found) + b"\n"])
     else:
         lines = [escape_terminal(line) for line in _lines(found, options.tokenizer, options.top)]
         write_standard([("\n".join(lines) + "\n").encode()])

@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from compactctl.errors import InputError
-from compactctl.files.pipes import open_pipe
+from compactctl.files.pipes import open_to_write
 
 if TYPE_CHECKING:
     import re
@@ -37,7 +37,7 @@ def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -
     try:
         found = os.stat(target) if os.path.exists(target) else None  # noqa: PTH110, PTH116 (the same)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            with open_pipe(target, "wb") as file:
+            with os.fdopen(open_to_write(target, 0), "wb") as file:
                 file.writelines(chunks)
         else:
             replace_file(str(target), chunks, like=found, mode=mode)

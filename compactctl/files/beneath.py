@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 Why: TypeAlias = Literal["missing", "link", "not_a_file", "vanished", "denied", "unreadable"]
 """``vanished``: it was there a moment ago; ``unreadable``: any other error of the system."""
 
+UNOPENED: dict[Why, str] = {
+    "missing": "cannot be read: No such file or directory",
+    "link": "is a symbolic link; name the file that it points to",
+    "vanished": "cannot be read: it vanished in this moment",
+    "not_a_file": "is no regular file",
+    "denied": "cannot be read: Permission denied",
+    "unreadable": "cannot be read",
+}
+"""What is said of a file by why it was not opened."""
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold the opening up
 # What O_NOFOLLOW answers for a link: Linux and macOS, with O_DIRECTORY, FreeBSD.
