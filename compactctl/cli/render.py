@@ -10,7 +10,7 @@ import msgspec
 from compactctl import report
 from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, OutputOption, QuietOption, ReportOption
-from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects, say_unreadable
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context
 from compactctl.errors import InvalidTranscriptError
@@ -57,6 +57,8 @@ def run(options: Options) -> int:
     if not options.quiet:
         for warning in warnings:
             report.say(f"render: {warning}")
+        if more := say_unreadable(lines):
+            report.say(f"render: {more.removeprefix(', ')}")
     return 0
 
 

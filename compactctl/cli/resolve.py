@@ -23,7 +23,7 @@ from compactctl.cli.options import (
     TranscriptsOption,
     VerboseOption,
 )
-from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects, say_unreadable
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
 from compactctl.durable.policy import load_policy
@@ -91,7 +91,8 @@ def run(options: Options) -> int:
     done = _write(lines, woven, found, options)
     if not options.quiet:
         details = _details(found) if options.verbose else []
-        for said in (*warnings, _summary(found), *details, *([] if done else [DRY_RUN])):
+        summary = f"{_summary(found)}{say_unreadable(lines)}"
+        for said in (*warnings, summary, *details, *([] if done else [DRY_RUN])):
             report.say(said)
     return 0
 

@@ -176,6 +176,7 @@ def _one(
         found = loading.load(lines, name, options.format, make_entry)
         profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
+        unreadable = report.unreadable(report.count_unreadable(found))
     if is_alone:
         hold(found)
     failed = any(finding.severity in options.fails for finding in every)
@@ -187,7 +188,7 @@ def _one(
     if options.json:
         _print(every)
     if not options.quiet:
-        report.say(findings.verdict(found, every, profile, failed=failed))
+        report.say(findings.verdict(found, every, profile, failed=failed, more=unreadable))
         if warning := report.warn_of_no_message(found):
             report.say(warning)
     if not options.json:
