@@ -92,6 +92,8 @@ def find(transcript: Transcript) -> Iterator[Fault]:
     if form.links:
         graph = EntryGraph(tags.ids, tags.parents)
         shown = transcript.shown()
+        for index in tags.misfits:
+            yield Fault("FILE-17", transcript.entries[index].line, "its id is no string")
         if len(graph.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
         if not graph.is_one:

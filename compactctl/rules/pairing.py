@@ -146,19 +146,26 @@ def find(context: RuleContext) -> Iterator[Breach]:
                 taken.add(block_at(messages, breach.place).call_id)
             yield breach
     early: set[Place] = set()
-    for breach, call in _left_over_results(messages, pairing) if pairing.orphans else ():
+    for breach, call in _left_over_results(context) if pairing.orphans else ():
         if call is not None:
             early.add(call)
         yield breach
     for call_id, interaction in zip(ids, pairing.interactions, strict=True):
-        if interaction.result is not None:
-            if not runs.in_place(interaction.call, interaction.result) and not is_blank(call_id):
-                yield Breach("PAIR-06", interaction.result)
-        elif interaction.call not in early and call_id not in taken and not is_blank(call_id):
-            is_answered = context.calls_are_answered and context.profile != "core"
-            missing = "PAIR-09" if is_answered else "PAIR-01"
-            rule = "TAIL-01" if runs.is_tail(interaction.call) else missing
-            yield Breach(rule, interaction.call)
+        call, result = interaction.call, interaction.result
+        if result is None:
+            if call not in early and call_id not in taken:
+                yield from _unanswered(context, runs, call)
+        elif not runs.in_place(call, result) and not is_blank(call_id):
+            yield Breach("PAIR-06", result)
+
+
+def _unanswered(context: RuleContext, runs: _Runs, call: Place) -> Iterator[Breach]:
+    """Judge a call without a result, unless that may stand in a line that was not read."""
+    call_id = block_at(context.messages, call).call_id
+    if not is_blank(call_id) and not context.may_be_unread(call_id):
+        is_answered = context.calls_are_answered and context.profile != "core"
+        missing = "PAIR-09" if is_answered else "PAIR-01"
+        yield Breach("TAIL-01" if runs.is_tail(call) else missing, call)
 
 
 def _repeated(
@@ -174,10 +181,12 @@ def _repeated(
         last[call_id] = interaction.call
 
 
-def _left_over_results(
-    messages: Sequence[Message], pairing: Pairing
-) -> Iterator[tuple[Breach, Place | None]]:
-    """Judge results without a call; with a breach of PAIR-05 comes the call that is meant."""
+def _left_over_results(context: RuleContext) -> Iterator[tuple[Breach, Place | None]]:
+    """Judge results without a call; with a breach of PAIR-05 comes the call that is meant.
+
+    One whose call may stand in a line that was not read is none of them.
+    """
+    messages, pairing = context.messages, context.pairing
     answered: set[str | None] = set()
     calls: dict[str | None, list[Place]] = {}
     for interaction in reversed(pairing.interactions):
@@ -193,7 +202,7 @@ def _left_over_results(
         later = calls.get(call_id)
         if later:
             yield Breach("PAIR-05", orphan), later.pop()
-        else:
+        elif call_id in answered or not context.may_be_unread(call_id):
             yield Breach("PAIR-04" if call_id in answered else "PAIR-02", orphan), None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactctl.rules.rule import ANTHROPIC, Breach, Rule
-from compactctl.view.pairs import is_prompt
+from compactctl.view.pairs import block_at, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,12 +58,15 @@ def find(context: RuleContext) -> Iterator[Breach]:
     """Pair calls and results of server tools by id."""
     waiting: dict[str, Place] = {}
     seen: set[str] = set()
+    closed: set[str] = set()
     read_to = 0
     for found in context.of("other"):
         call_id, name = found.block.call_id, found.block.type
         if call_id is None:
             continue
-        yield from _closed(context, waiting, read_to, found.message)
+        for breach in _closed(context, waiting, read_to, found.message):
+            closed.add(block_at(context.messages, breach.place).call_id or "")
+            yield breach
         read_to = found.message
         if name.endswith("_tool_use"):
             waiting[call_id] = found.place
@@ -72,6 +75,9 @@ def find(context: RuleContext) -> Iterator[Breach]:
             waiting.pop(call_id, None)
             if call_id not in seen:
                 yield Breach("SERVER-02", found.place)
+            elif call_id in closed:
+                closed.discard(call_id)
+                yield Breach("SERVER-02", found.place, "a user message stands between the two")
     yield from _closed(context, waiting, read_to, len(context.messages))
     yield from _called_by_nothing(context, seen)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactctl.rules.rule import ANTHROPIC, RESPONSES, Breach, Rule
+from compactctl.rules.rule import ANTHROPIC, CHAT, RESPONSES, Breach, Rule
 from compactctl.view.pairs import Place, is_prompt
 
 if TYPE_CHECKING:
@@ -45,7 +45,22 @@ RULES = (
             "item"
         },
     ),
+    Rule(
+        id="THINK-04",
+        profiles=CHAT,
+        severity="info",
+        says="an answer with calls has no reasoning, though nearly all others have",
+        fix="send it back with its reasoning if the provider asks for it",
+        provider={
+            "openai-chat": "The reasoning_content in the thinking mode must be passed back to the "
+            "API"
+        },
+    ),
 )
+
+
+_MANY = 5
+"""One answer without reasoning among so many is odd."""
 
 
 def find(context: RuleContext) -> Iterator[Breach]:
@@ -58,6 +73,7 @@ def find(context: RuleContext) -> Iterator[Breach]:
     if thoughts[-1].place == Place(last, len(messages[last].blocks) - 1):
         yield Breach("THINK-02", thoughts[-1].place)
     yield from _bare_loop(messages)
+    yield from _bare_calls(context)
     for thought in thoughts:
         ends = thought.at == len(messages[thought.message].blocks) - 1
         after = thought.message + 1
@@ -79,6 +95,17 @@ def _bare_loop(messages: Sequence[Message]) -> Iterator[Breach]:
             block.kind != "thinking" for block in loop
         ):
             yield Breach("THINK-01", Place(last, 0))
+
+
+def _bare_calls(context: RuleContext) -> Iterator[Breach]:
+    """Find the few answers that call without reasoning among many that reason."""
+    calls = (call for call in context.of("call") if context.role(call) == "assistant")
+    calling = dict.fromkeys(call.message for call in calls)
+    reasoned = {thought.message for thought in context.of("thinking")}
+    bare = [at for at in calling if at not in reasoned]
+    if len(bare) * _MANY <= len(calling):
+        for at in bare:
+            yield Breach("THINK-04", Place(at, 0))
 
 
 def _begins_with_thinking(message: Message) -> bool:
