@@ -62,6 +62,8 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """A user block that the harness wrote and no person did."""
     is_summary: bool = False
     """A text in which a harness summed up what came before."""
+    files: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """For a summary: the files read and modified that its record names beside the text."""
     type: str = ""
     """The format's own type: of a block of kind "other", and of a result that a layer made.
 
