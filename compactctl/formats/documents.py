@@ -68,12 +68,10 @@ def utf_16(first: bytes) -> str:
 
 def is_wrapped(lines: Iterable[bytes]) -> bool:
     """Return True if the first record is whole once the line ends inside it are gone."""
-    text = b""
-    for line in itertools.islice(lines, _WRAPPED):
-        text += line.strip(b"\r\n")
-        if text.endswith(b"}"):
-            with contextlib.suppress(ValueError, RecursionError):
-                return isinstance(msgspec.json.decode(text), dict)
+    text = b"".join(line.strip(b"\r\n") for line in itertools.islice(lines, _WRAPPED))
+    with contextlib.suppress(ValueError, RecursionError):
+        value, _ = json.JSONDecoder().raw_decode(text.decode(errors="replace").lstrip())
+        return isinstance(value, dict)
     return False
 
 

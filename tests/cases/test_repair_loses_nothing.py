@@ -109,7 +109,9 @@ def test_case_a_record_split_by_line_ends_is_put_together():
 
 
 @every_format
-@pytest.mark.parametrize("middle", ["please", "# a heading", "// a note", "", "42", "{}", "[1]", "}"])
+@pytest.mark.parametrize(
+    "middle", ["please", "# a heading", "// a note", "", "42", "{}", "[1]", "}"]
+)
 def test_line_ends_inside_a_string_are_words_whatever_stands_between_them(name, middle):
     words = f"next\n{middle}\nnow"
     raw = lines(user("a"), assistant("b"), user(words), assistant("c"), format_name=name)
@@ -234,7 +236,9 @@ def test_the_results_of_calls_in_a_line_too_long_to_read_stay(monkeypatch):
 def test_case_strings_among_blocks_become_texts(name):
     raw = case(name)
     before = load(raw)
-    assert "PART-01" in [f.rule for f in findings.find(before, "anthropic") if f.severity == "error"]
+    assert "PART-01" in [
+        f.rule for f in findings.find(before, "anthropic") if f.severity == "error"
+    ]
     done = repaired(raw)
     assert texts(done.after.messages) == texts(before.messages)
 
