@@ -34,8 +34,8 @@ RULES = (
         id="PAIR-08",
         profiles=RESPONSES,
         severity="error",
-        says="a result is of another type than its call",
-        fix="give the output the type that belongs to its call",
+        says="the type of a result does not match its call",
+        fix="give the output the type that matches its call",
         repaired=True,
         provider={"openai-responses": "No tool output found for custom tool call"},
     ),
@@ -43,9 +43,9 @@ RULES = (
         id="ITEM-01",
         profiles=RESPONSES,
         severity="info",
-        says="only the provider that wrote it can read this summary of what came before",
-        fix="stay with this provider and account; to go elsewhere, drop it and what it stands for "
-        "with `--thinking drop` of repair",
+        says="a summary of earlier messages that only its provider can read",
+        fix="stay with this provider and account; `repair --thinking drop` removes it, and with "
+        "it what it sums up",
         provider={"openai-responses": "invalid_encrypted_content"},
     ),
     Rule(
@@ -53,8 +53,8 @@ RULES = (
         profiles=RESPONSES,
         severity="warning",
         only_sendable=True,
-        says="a web search did something that the API has no name for",
-        fix="drop the item if the provider refuses it",
+        says="a web search has an action type that the API does not know",
+        fix="remove the item if the provider rejects it",
     ),
 )
 

@@ -22,8 +22,8 @@ RULES = (
         id="SERVER-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="a call of a server tool has no result, and a user message closed the turn",
-        fix="drop the call, or put the user's text behind its result",
+        says="a server tool call has no result before the next user message",
+        fix="remove the call, or move the user message after its result",
         repaired=True,
         provider={
             "anthropic": "tool use with id `srvtoolu_…` was found without a corresponding "
@@ -34,8 +34,8 @@ RULES = (
         id="SERVER-02",
         profiles=ANTHROPIC,
         severity="error",
-        says="a result of a server tool has no call before it",
-        fix="drop the result",
+        says="a server tool result has no call before it",
+        fix="remove the result",
         repaired=True,
         provider={
             "anthropic": "Each `advisor_tool_result` block must have a corresponding "
@@ -46,8 +46,8 @@ RULES = (
         id="SERVER-03",
         profiles=ANTHROPIC,
         severity="error",
-        says="a call was made by the code of a server tool whose call is not there",
-        fix="drop the call and its result",
+        says="a call names a server tool call that is not there as its caller",
+        fix="remove the call and its result",
         repaired=True,
         provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
     ),

@@ -18,7 +18,7 @@ RULES = (
         id="THINK-01",
         profiles=ANTHROPIC,
         severity="info",
-        says="the open tool loop holds no thinking, though every other turn begins with it",
+        says="the open tool loop has no thinking, though every other turn begins with it",
         fix="send the next request with thinking off, or close the turn first",
         provider={
             "anthropic": "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When "
@@ -30,16 +30,16 @@ RULES = (
         profiles=ANTHROPIC,
         severity="warning",
         raised="error",
-        says="the last message ends on thinking",
-        fix="drop the thinking, or resume the session",
+        says="the last message ends with thinking",
+        fix="remove the thinking, or resume the session",
         provider={"anthropic": "The final block in an assistant message cannot be `thinking`"},
     ),
     Rule(
         id="THINK-03",
         profiles=RESPONSES,
         severity="info",
-        says="reasoning stands without the item that follows it",
-        fix="drop the reasoning if the provider refuses it",
+        says="reasoning without the item that should follow it",
+        fix="remove the reasoning if the provider rejects it",
         provider={
             "openai-responses": "of type 'reasoning' was provided without its required following "
             "item"
@@ -49,7 +49,7 @@ RULES = (
         id="THINK-04",
         profiles=CHAT,
         severity="info",
-        says="an answer with calls has no reasoning, though nearly all others have",
+        says="an answer with calls has no reasoning, though nearly all others have it",
         fix="send it back with its reasoning if the provider asks for it",
         provider={
             "openai-chat": "The reasoning_content in the thinking mode must be passed back to the "

@@ -51,7 +51,7 @@ def test_case_where_resume_loses_nothing_there_is_nothing_to_do():
     raw = case("repair-dangling_aside")
     (finding,) = found(raw)
     assert finding.severity == "warning"
-    assert finding.mend.startswith("nothing to do")
+    assert finding.mend.startswith("no action needed")
     assert not repair(raw, "f", None).fixes
 
 
