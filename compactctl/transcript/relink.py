@@ -65,10 +65,10 @@ def create(
     tags = transcript.references()
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
-    ordered = straight or (not made and not graph.has_forks) or graph.is_ordered
+    ordered = straight or graph.is_chain or graph.is_ordered
     if straight:
         graph.straighten(sorted(transcript.shown()))
-    elif ordered and deleted and not links.follows and graph.has_forks:
+    elif ordered and deleted and not (links.follows or graph.is_chain):
         graph.keep_together(sorted(transcript.shown()))
     path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
