@@ -135,7 +135,7 @@ def describe(problem: Problem) -> str:
     """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
+    return f"{rule.id}{call}: {rule.says}; {rule.advice()}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
@@ -153,11 +153,13 @@ def run(
     mode: thinking.Mode = "auto",
     until: int | None = None,
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
     keep_usage: bool = False,
 ) -> Result:
     """Run the named layers one after another; stop when the view is below ``until`` tokens.
 
-    The newest usage that the lines record is made true of the new view, unless ``keep_usage``.
+    Reads of files that match a glob of ``protect`` stay as they are. The newest usage that the
+    lines record is made true of the new view, unless ``keep_usage``.
 
     Raises:
         InvalidTranscriptError: the view was broken before, or a layer broke it.
@@ -174,7 +176,7 @@ def run(
             continue
         if draft.holds_new() or layer.leaves_mark:
             draft = _read_back(draft)
-        change = layer.run(_context(draft, counter, keep), **options.get(name, {}))
+        change = layer.run(_context(draft, counter, keep, protect), **options.get(name, {}))
         old, (draft, step) = draft, _take(draft, name, change, tokens, counter, mode)
         if not keep_usage and step.first_changed is not None:
             draft = _with_usage(old, draft, step, counter)
@@ -195,6 +197,7 @@ def compact(
     hard_limit: int,
     mode: thinking.Mode = "auto",
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
     keep_usage: bool = False,
 ) -> Result:
     """Run layers until the view is under ``soft_limit`` tokens.
@@ -212,6 +215,7 @@ def compact(
         mode=mode,
         until=soft_limit,
         keep=keep,
+        protect=protect,
         keep_usage=keep_usage,
     )
     before = (
@@ -228,7 +232,7 @@ def compact(
     return result
 
 
-def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
+def _context(draft: _Draft, counter: Counter, keep: Keep | None, protect: Sequence[str]) -> Context:
     """Return what a layer works on; bytes are made only for a layer that asks for them."""
     whole = keep.whole if keep else None
     return Context(
@@ -237,6 +241,8 @@ def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
         lambda: _sha256(draft),
         keep.text if keep else None,
         (lambda: whole(b"".join(_raw(draft)))) if whole else None,
+        tuple(protect),
+        draft.transcript.format.flags_failures,
     )
 
 

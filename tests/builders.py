@@ -114,7 +114,8 @@ def applied(layer):
     """The function of a layer that gives the view behind its change instead of the change."""
 
     @functools.wraps(layer)
-    def run(context, *given, **options):
+    def run(context, *given, protect=(), **options):
+        context = msgspec.structs.replace(context, protect=tuple(protect))
         change = layer(context, *given, **options)
         new = context.messages
         if change.edits or change.insert:
@@ -124,7 +125,10 @@ def applied(layer):
     return run
 
 
-truncate, dedup, prune, summarize = (applied(layers.load(name).run) for name in layers.ORDER)
+truncate = applied(layers.load("truncate").run)
+dedup = applied(layers.load("dedup").run)
+prune = applied(layers.load("prune").run)
+summarize = applied(layers.load("summarize").run)
 
 
 def ids(messages, kind="call"):

@@ -28,7 +28,9 @@ class Case(NamedTuple):
 @st.composite
 def _call(draw, call_id):
     """A call and what came back for it."""
-    kind = draw(st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "odd")))
+    kind = draw(
+        st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "task", "odd"))
+    )
     path = draw(st.sampled_from(pools.PATHS)) if kind in {"read", "edit"} else ""
     if kind == "read":
         made = read(call_id, path, **draw(st.sampled_from(pools.WINDOWS)))
@@ -39,7 +41,10 @@ def _call(draw, call_id):
     elif kind == "patch":
         made = call(call_id, "apply_patch", patch=pools.PATCH)
     elif kind == "todo":
-        made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
+        made = call(call_id, "TodoWrite", todos=draw(st.sampled_from(pools.TODOS)))
+    elif kind == "task":
+        tool, given = draw(st.sampled_from(pools.TASKS))
+        made = call(call_id, tool, **given)
     else:
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
@@ -207,13 +212,16 @@ chains = st.permutations(layers.ORDER).flatmap(
 )
 
 
+globs = st.sampled_from(pools.GLOBS)
+
+
 @st.composite
 def options(draw, names=layers.ORDER, *, room=False):
     """Options of each layer; ``room`` leaves some for a pointer in the note of a cut."""
     given = {
         name: {
             key: draw(st.sampled_from(values))
-            for key, values in pools.SMALL[name].items()
+            for key, values in pools.SMALL.get(name, {}).items()
             if key in layers.options(name)
         }
         for name in names

@@ -15,7 +15,7 @@ from compactctl.transcript import loading
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(CORPUS.glob("*/*.jsonl"))
-CHAIN = ("truncate", "dedup", "prune", "summarize")
+CHAIN = layers.DEFAULT
 SMALL = {
     "truncate": {"max_tokens": 500},
     "prune": {"keep_turns": 3},

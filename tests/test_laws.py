@@ -12,7 +12,7 @@ import pytest
 from builders import COUNTER, changed, load, plain, rewrite, said, write
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chains, options, transcripts
+from strategies import chains, globs, options, transcripts
 
 from compactctl import formats, layers, pipeline, report
 from compactctl.errors import InputError, InvalidTranscriptError
@@ -21,7 +21,8 @@ from compactctl.model import MADE
 from compactctl.rules.check import breaks_pairs, problems
 from compactctl.transcript import usage
 from compactctl.view import protected
-from compactctl.view.pairs import open_loop
+from compactctl.view.index import View
+from compactctl.view.pairs import block_at, open_loop
 
 
 def law(test):
@@ -37,15 +38,16 @@ def pointer(data):
 STORE = pipeline.Keep(lambda text: pointer(text.encode("utf-8", "surrogatepass")), pointer)
 
 
-def run(lines, name, names, given_options, mode="auto", keep=None):
-    return pipeline.run(load(lines, name), names, given_options, COUNTER, mode=mode, keep=keep)
+def run(lines, name, names, given_options, **more):
+    return pipeline.run(load(lines, name), names, given_options, COUNTER, **more)
 
 
-def run_any(data, name):
+def run_any(data, name, protect=()):
     """Run some layers over a transcript: (the case, its transcript, the result)."""
     case = data.draw(transcripts(name), label="case")
     names = data.draw(chains, label="layers")
-    result = run(case.lines, name, names, data.draw(options(names), label="options"))
+    given_options = data.draw(options(names), label="options")
+    result = run(case.lines, name, names, given_options, protect=protect)
     return case, result.transcript, result
 
 
@@ -103,8 +105,9 @@ def test_a_layer_run_twice_is_a_layer_run_once(name, data):
         data.draw(st.sampled_from((None, STORE))),
     )
     given_options = data.draw(options((layer,), room=bool(keep)))
-    once = written_by(run(case.lines, name, (layer,), given_options, keep=keep))
-    twice = run(once, name, (layer,), given_options, keep=keep)
+    more = {"keep": keep, "protect": data.draw(globs)}
+    once = written_by(run(case.lines, name, (layer,), given_options, **more))
+    twice = run(once, name, (layer,), given_options, **more)
     assert written_by(twice) == once
     assert not twice.steps[0].actions
 
@@ -114,10 +117,11 @@ def test_a_chain_in_one_process_is_the_chain_of_its_stages(name, data):
     case = data.draw(transcripts(name))
     names, keep = data.draw(chains), data.draw(st.sampled_from((None, STORE)))
     given_options = data.draw(options(names, room=bool(keep)))
+    more = {"keep": keep, "protect": data.draw(globs)}
     piped = case.lines
     for layer in names:
-        piped = written_by(run(piped, name, (layer,), given_options, keep=keep))
-    assert written_by(run(case.lines, name, names, given_options, keep=keep)) == piped
+        piped = written_by(run(piped, name, (layer,), given_options, **more))
+    assert written_by(run(case.lines, name, names, given_options, **more)) == piped
 
 
 @law
@@ -134,9 +138,9 @@ def test_what_is_written_is_of_the_same_format(name, data):
 
 @law
 def test_tokens_never_grow_and_what_is_left_alone_is_the_same_bytes(name, data):
-    _, _, before, result = run_one(data, name)
+    layer, _, before, result = run_one(data, name)
     (step,) = result.steps
-    assert step.tokens_after <= step.tokens_before
+    assert step.tokens_after <= step.tokens_before or layers.load(layer).must_apply
     if step.first_changed is None:
         assert result.written().chunks == [entry.raw for entry in before.entries]
 
@@ -235,7 +239,7 @@ def test_the_newest_usage_never_grows_with_the_view(name, data):
 def test_thinking_is_the_same_or_gone(name, data):
     case = data.draw(transcripts(name))
     mode = data.draw(st.sampled_from(("auto", "keep", "drop")))
-    result = run(case.lines, name, data.draw(chains), data.draw(options()), mode)
+    result = run(case.lines, name, data.draw(chains), data.draw(options()), mode=mode)
     left = of_kind(load(written_by(result), name).messages, "thinking")
     rest = iter([block.text for block in of_kind(result.transcript.messages, "thinking")])
     assert all(block.text in rest for block in left)
@@ -263,6 +267,20 @@ def test_no_signed_thinking_is_left_behind_a_change(name, data):
 
 
 @law
+def test_what_must_stay_stays_under_every_layer(name, data):
+    protect = data.draw(globs, label="protect")
+    _, found, result = run_any(data, name, protect)
+    stays = protected.Protected(View(found.messages), protect)
+    wanted = [block_at(found.messages, place) for place in stays.always]
+    left = said(load(written_by(result), name).messages)
+    assert all((role_of(b), plain(b)) in left for b in wanted if b.kind != "image")
+
+
+def role_of(block):
+    return "assistant" if block.kind == "call" else "user"
+
+
+@law
 def test_first_and_last_request_survive_prune(name, data):
     _, _, found, result = run_one(data, name, ("prune",))
     users = [message for message in found.messages if message.role == "user"]
@@ -280,7 +298,8 @@ def test_first_and_last_request_survive_prune(name, data):
 
 @law
 def test_the_open_loop_is_touched_by_truncate_alone(name, data):
-    _, _, found, result = run_one(data, name, layers.ORDER[1:])
+    others = [one for one in layers.ORDER if one != "truncate" and not layers.load(one).must_apply]
+    _, _, found, result = run_one(data, name, others)
     loop = said(found.messages[open_loop(found.messages) :])
     assert said(result.messages)[-len(loop) :] == loop or not loop
 

@@ -14,9 +14,9 @@ import os
 import stat
 from pathlib import Path
 
-from compactctl.durable.pointers import artifact_pointer, is_name
 from compactctl.errors import InputError
 from compactctl.files.atomic import create_file
+from compactctl.pointers import artifact_pointer, is_name
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compactctl.durable.pointers import ArtifactPointer, PointerError, parse_source_pointer
 from compactctl.durable.reasons import STATUS_OF
 from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
 from compactctl.errors import InvalidTranscriptError
+from compactctl.pointers import ArtifactPointer, PointerError, parse_source_pointer
 from compactctl.text import escape_field
 
 if TYPE_CHECKING:

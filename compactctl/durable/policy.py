@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from compactctl.durable.pointers import SourcePointer
 from compactctl.errors import UsageError
+from compactctl.pointers import SourcePointer
 
 Authorize = Callable[[SourcePointer], bool]
 """A policy: it says no by a false answer or by raising PermissionError."""

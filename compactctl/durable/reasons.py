@@ -56,7 +56,7 @@ STATUS_OF: Final[dict[SourceType, dict[str, Status]]] = {
 """State by kind of source and reason code, for pointers that could be parsed.
 
 The two reasons of a pointer that could not, ``malformed_pointer`` and ``unsupported_scheme``,
-come with :class:`~compactctl.durable.pointers.PointerError`.
+come with :class:`~compactctl.pointers.PointerError`.
 """
 
 

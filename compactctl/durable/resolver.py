@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from compactctl.durable.pointers import (
+from compactctl.durable.policy import Authorize
+from compactctl.durable.reasons import STATUS_OF, reason_unopened
+from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
+from compactctl.durable.verify import Verification, verify_artifact, verify_events
+from compactctl.files.beneath import NotOpenedError, open_beneath
+from compactctl.pointers import (
     ArtifactPointer,
     PointerError,
     SourcePointer,
     TranscriptPointer,
     parse_source_pointer,
 )
-from compactctl.durable.policy import Authorize
-from compactctl.durable.reasons import STATUS_OF, reason_unopened
-from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
-from compactctl.durable.verify import Verification, verify_artifact, verify_events
-from compactctl.files.beneath import NotOpenedError, open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,8 +7,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
 
-from compactctl.durable.pointers import TranscriptPointer
 from compactctl.durable.reasons import reason_of
+from compactctl.pointers import TranscriptPointer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

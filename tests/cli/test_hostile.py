@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from shell import ANSWER, CHARS, USER, call, lines, refused, result, run, said
 
-from compactctl import cli
+from compactctl import cli, layers
 
-PASSING = ("truncate", "dedup", "prune", "summarize", "compact", "resolve")
+PASSING = (*layers.ORDER, "compact", "resolve")
 EVERY = (*PASSING, "validate", "render")
 START, END = lines(USER), lines(ANSWER)
 NOISE = random.Random(1).randbytes(3000)

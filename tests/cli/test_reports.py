@@ -19,6 +19,8 @@ from shell import (
     said,
 )
 
+from compactctl import layers
+
 
 def test_the_line_for_people(source):
     line = said(run(*CUT, source))
@@ -63,7 +65,7 @@ def test_an_open_tail_is_a_warning(tmp_path):
 def test_a_broken_transcript_is_refused_by_line_rule_and_id(tmp_path):
     path = tmp_path / "broken.jsonl"
     path.write_bytes(BROKEN)
-    for stage in ("truncate", "dedup", "prune", "summarize", "compact"):
+    for stage in (*layers.ORDER, "compact"):
         line = refused(run(stage, *CHARS, path), 1)
         assert line.startswith(f"compactctl: {path}:2: PAIR-01 toolu_1: ")
 

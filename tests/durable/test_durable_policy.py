@@ -2,10 +2,10 @@
 
 import pytest
 
-from compactctl.durable.pointers import ArtifactPointer, TranscriptPointer
 from compactctl.durable.policy import load_policy
 from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.errors import UsageError
+from compactctl.pointers import ArtifactPointer, TranscriptPointer
 
 
 def write(tmp_path, text):

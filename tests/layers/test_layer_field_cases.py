@@ -30,7 +30,7 @@ from builders import (
 )
 from scribe import PNG
 
-from compactctl import formats, pipeline, placeholders, summaries
+from compactctl import formats, layers, pipeline, placeholders, summaries
 from compactctl.durable.artifacts import ArtifactStore, session_name
 from compactctl.errors import HardLimitError, InputError
 from compactctl.model import Block, Image, result_text
@@ -40,7 +40,6 @@ from compactctl.stats import stats
 WORDS = "The parser has to go on working while the lexer is taken apart, piece by piece. " * 8
 UNCHANGED = "File unchanged since last read. The content of the earlier result is still current."
 RULE = "<system-reminder>\nUse tabs.\n</system-reminder>"
-LAYERS = ("truncate", "dedup", "prune", "summarize")
 
 
 def talk(*names):
@@ -63,7 +62,9 @@ def sound(messages):
     return not [p for p in problems(messages, "anthropic") if p.severity == "error"]
 
 
-def compacted(messages, format_name="messages", names=LAYERS, soft=1, hard=10**9, **options):
+def compacted(
+    messages, format_name="messages", names=layers.DEFAULT, soft=1, hard=10**9, **options
+):
     found = load(lines(*messages, format_name=format_name), format_name)
     return pipeline.compact(found, names, options, COUNTER, soft_limit=soft, hard_limit=hard)
 
@@ -369,12 +370,12 @@ def test_b56_what_is_written_is_what_is_read_again(name):
     assert ids(again.messages) == ids(done.messages)
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", layers.ORDER)
 def test_b59_a_result_is_never_larger_than_its_source(layer):
     short = [user("go"), *(m for n in range(9) for m in exchange(f"c{n}", "ok")), assistant("so")]
     found = load(lines(*short))
     (step,) = pipeline.run(found, (layer,), {}, COUNTER).steps
-    assert step.tokens_after <= step.tokens_before
+    assert step.tokens_after <= step.tokens_before or layers.load(layer).must_apply
     assert step.first_changed is not None or step.note
 
 

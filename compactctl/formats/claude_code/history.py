@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from compactctl.formats import base
+from compactctl.formats import anthropic_parts, base
 from compactctl.formats.anthropic_parts import Content
 from compactctl.formats.base import identifier
 from compactctl.graph import NOWHERE, EntryGraph
@@ -96,8 +96,7 @@ def is_prompt(record: Record) -> bool:
     """Return True if a line opens a turn: two of them under one parent are a rewind."""
     if record.type != "user" or record.is_compact_summary is True or record.message is None:
         return False
-    found = record.message.content
-    return isinstance(found, str) or not any(block.type == "tool_result" for block in found or ())
+    return not anthropic_parts.holds_result(record.message.content)
 
 
 class Tree:
@@ -233,7 +232,8 @@ class Preserved:
         self._by_uuid.update((said.uuid, said) for said in new if isinstance(said.uuid, str))
         anchor, uuids = _kept(metadata, list(self._by_uuid))
         if anchor is not None:
-            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
+            kept = dict.fromkeys(uuid for uuid in uuids if uuid in self._by_uuid)
+            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in kept]
 
     def behind(self, record: Record) -> list[Said]:
         """Return the lines kept behind an anchor."""

@@ -7,14 +7,11 @@ writes one takes the grammar from here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from compactctl.errors import InvalidTranscriptError
-
-if TYPE_CHECKING:
-    from compactctl.durable.reasons import Status
 
 # Begins with a letter or digit, so it can be neither "." nor ".." nor look like an option.
 _NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
@@ -34,7 +31,7 @@ _WHOLE_NAME = re.compile(_NAME)
 class PointerError(InvalidTranscriptError):
     """A text that is no pointer, with the state and reason code of its resolution."""
 
-    def __init__(self, status: Status, reason: str) -> None:
+    def __init__(self, status: Literal["corrupt", "unsupported"], reason: str) -> None:
         """Keep both; the message names the two forms and not the text, which may be hostile."""
         super().__init__(
             f"source pointer is {status} ({reason}), write transcript:<session>:<sequence> "
