@@ -103,7 +103,7 @@ def _without_end(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NAME = re.compile(r"\w[./_:#-]\w|/\w|\w\(|[`\"']\w")
+_NAME = re.compile(r"\w[./_:#-]\w|\w\(|[`\"']\w")
 _WIDE = (0x3040, 0xD7AF)
 """Where the signs of scripts begin and end that write no spaces between words."""
 _FEW_WORDS = 3
