@@ -22,10 +22,10 @@ _RULE = (
     r"|避けて|だけ|べき|반드시|하지 ?마|항상|절대|않도록|말아"
 )
 _NEXT = (
-    r"\A(?:next(?: steps?| up)?|then|remaining|still (?:need|to|missing|left|open)|to-?dos?|pending"
-    r"|left to do|open (?:items?|questions?)|follow-?ups?|not yet"
+    r"\W*(?:(?:next(?: steps?| up)?|then|remaining|still (?:need|to|missing|left|open)|to-?dos?"
+    r"|pending|left to do|open (?:items?|questions?)|follow-?ups?|not yet"
     r"|(?:I['’]ll|I will|we (?:still )?(?:need|should|can)) (?:now|then|next))\b"
-    r"|\A(?:下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음)"
+    r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음)"
 )
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_PROSE = re.compile(
@@ -55,25 +55,26 @@ _SHORTEST, _LONGEST = 4, 600
 
 def rules_in(words: str) -> list[str]:
     """Return the sentences of prose that lay down a rule, as they stand."""
-    return _sentences(words, _RULE)
+    rule = re.compile(_RULE, re.IGNORECASE)
+    if not rule.search(words):
+        return []
+    return [one for one in _sentences(words) if rule.search(_OF_ONESELF.sub("", one))]
 
 
 def steps_in(words: str) -> list[str]:
-    """Return the sentences of prose that name what is to be done next."""
-    return _sentences(words, _NEXT)
+    """Return the sentences of prose that begin with what is to be done next."""
+    step = re.compile(_NEXT, re.IGNORECASE)
+    return [one for one in _sentences(words) if step.match(one)]
 
 
-def _sentences(words: str, pattern: str) -> list[str]:
-    telling = re.compile(pattern, re.IGNORECASE)  # kept by the module; only where it is needed
-    if not telling.search(words):
-        return []
+def _sentences(words: str) -> list[str]:
+    """Return the sentences of prose, but for questions."""
     prose = "\n".join(_prose(_FENCED.sub("\n", words)))
     return [
         sentence
         for found in _END.split(_WRAPPED.sub(" ", prose))
         if _SHORTEST <= len(sentence := " ".join(found.split())) <= _LONGEST
-        if telling.search(_OF_ONESELF.sub("", sentence))
-        and not sentence.rstrip(")\"'”’* ").endswith(_QUESTION)
+        if not sentence.rstrip(")\"'”’* ").endswith(_QUESTION)
     ]
 
 
