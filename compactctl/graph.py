@@ -49,6 +49,8 @@ class EntryGraph:
         self._made: list[str] = []
         self._new: set[str | None] = set()
         self._tied: dict[int, list[str]] = {}
+        self._order: list[int] = []
+        self._straight: set[int] = set()
 
     def _places(self) -> dict[str | None, int]:
         """Map each id to the last entry left that has it."""
@@ -71,6 +73,11 @@ class EntryGraph:
         )
         places.pop(None, None)
         return places
+
+    @cached_property
+    def has_forks(self) -> bool:
+        """True if two entries have one parent, be they deleted or not."""
+        return len(set(self.parents)) < len(self.parents) - max(self.parents.count(None) - 1, 0)
 
     @cached_property
     def is_ordered(self) -> bool:
@@ -157,6 +164,20 @@ class EntryGraph:
         self._made.append(own)
         self._new.add(own)
 
+    def keep_together(self, entries: Sequence[int]) -> None:
+        """Let what loses its parent follow the nearest of these entries in front of it.
+
+        They are what has to stay in the context, in order. Where results branch off, the nearest
+        ancestor left may be the parent of others as well, and what follows it a fork that a harness
+        takes for given up.
+        """
+        self._order = [at for at in entries if at not in self.deleted and self.ids[at] is not None]
+
+    def straighten(self, entries: Sequence[int]) -> None:
+        """Let each of these entries, in order, follow the one in front of it."""
+        self.keep_together(entries)
+        self._straight = set(self._order[1:])
+
     def tie(self, child: int, own: str) -> None:
         """Note a new entry between an entry and its parent, wherever both stand.
 
@@ -168,7 +189,8 @@ class EntryGraph:
         """Yield the entries left whose parent may be another by now."""
         first = self._before[0] if self._before else len(self.ids)
         for index, parent in enumerate(self.parents):
-            may = parent in self.gone or index >= first or index in self._tied
+            known = index in self._tied or index in self._straight
+            may = parent in self.gone or index >= first or known
             if may and index not in self.deleted:
                 yield index
 
@@ -205,11 +227,24 @@ class EntryGraph:
             return self._tied[index][-1]
         old = self.parents[index]
         parent = self.surviving(old)
+        if index in self._straight:
+            parent = self._nearest(index, None)
+        elif old in self.gone and self._order:
+            parent = self._nearest(index, parent)
         if self.ids[index] is None or not self._before:
             return parent
         if parent in self.places or old in self.gone or self._opens(index):
             return self._behind(parent, index)
         return parent
+
+    def _nearest(self, index: int, parent: str | None) -> str | None:
+        """Return what stands nearest in front of an entry: its ancestor, or what is kept."""
+        at = bisect.bisect_left(self._order, index) - 1
+        while at >= 0 and self.ids[self._order[at]] == self.ids[index]:  # an entry written twice
+            at -= 1
+        if at < 0 or self._order[at] <= self.places.get(parent, NOWHERE):
+            return parent
+        return self.ids[self._order[at]]
 
     def _opens(self, index: int) -> bool:
         """Return True if a new entry stands in front of an entry, and none with an id between."""

@@ -242,6 +242,7 @@ def _context(draft: _Draft, counter: Counter, keep: Keep | None, protect: Sequen
         keep.text if keep else None,
         (lambda: whole(b"".join(_raw(draft)))) if whole else None,
         tuple(protect),
+        draft.transcript.format.flags_failures,
     )
 
 

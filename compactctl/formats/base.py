@@ -82,6 +82,8 @@ class Format(ABC):
     """Assistant pieces side by side are one message."""
     rewrites_ids: bool = False
     """When the agent sends calls, it gives them ids that the provider takes."""
+    flags_failures: bool = True
+    """A flag says that a call failed; where none does, an error may look like any other result."""
     answers_open_calls: bool = False
     """When the agent sends, it answers calls without a result itself."""
 

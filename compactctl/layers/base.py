@@ -28,6 +28,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     ``sha256`` gives the hash of the bytes that hold the view. ``store`` keeps a text for good and
     gives the pointer to it; ``archive`` does so with the bytes that hold the view. None when the
     user named no place for that. ``protect`` are the globs of files that the user protects.
+    ``flags_failures``: the format says of each result whether its call failed.
     """
 
     view: View
@@ -36,6 +37,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     store: Callable[[str], str] | None = None
     archive: Callable[[], str] | None = None
     protect: tuple[str, ...] = ()
+    flags_failures: bool = True
 
     @cached_property
     def protected(self) -> Protected:

@@ -30,7 +30,7 @@ DAMAGE = (
         "02",
         "error",
         "a line is not JSON",
-        "fix or delete the line; what it held is not in the view",
+        "correct it by hand; what it holds is not in the view",
         repaired=True,
     ),
     file_rule(
@@ -85,13 +85,13 @@ DAMAGE = (
         "17",
         "warning",
         "a member of a record is not of the type that the format gives it",
-        "mend the member; it is not in the view",
+        "correct the member; what it holds is not in the view",
     ),
     file_rule(
         "19",
         "warning",
         "a line is too long to be read, it passes through unchanged",
-        "part it, or take it out",
+        "split it, or take it out",
     ),
 )
 """Found by ``jsonl.lines`` while a file is read."""
@@ -174,10 +174,11 @@ def _overcached(transcript: Transcript, shown: list[int]) -> Iterator[Fault]:
 
 def cached(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the blocks of a message with cache_control; those inside a result come before it."""
-    every = (each for block in _blocks(record) for each in (*_blocks(block), block))
+    every = (each for block in blocks(record) for each in (*blocks(block), block))
     return [block for block in every if isinstance(block.get("cache_control"), dict)]
 
 
-def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks that the content of a message, or of a result, holds."""
     content = holder.get("content")
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []

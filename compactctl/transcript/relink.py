@@ -44,11 +44,14 @@ def create(
     made: Sequence[Made],
     changed: dict[int, bytes | None],
     messages: Sequence[Message] = (),
+    *,
+    straight: bool = False,
 ) -> list[tuple[int, bytes]]:
     """Write the new lines as (index of the entry that follows, bytes) and re-parent children.
 
     ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
-    are added to it. ``messages`` is the new view.
+    are added to it. ``messages`` is the new view. ``straight`` makes one chain of its lines, for a
+    file whose forks are too tangled to stay as they are.
     """
     form, links = transcript.format, transcript.format.links
     if links is None:
@@ -62,7 +65,11 @@ def create(
     tags = transcript.references()
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
-    ordered = not made or graph.is_ordered
+    ordered = straight or (not made and not graph.has_forks) or graph.is_ordered
+    if straight:
+        graph.straighten(sorted(transcript.shown()))
+    elif ordered and deleted and not links.follows and graph.has_forks:
+        graph.keep_together(sorted(transcript.shown()))
     path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
     for new in made:

@@ -13,9 +13,10 @@ from strategies import transcripts
 from compactctl import formats
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import exact
+from compactctl.repair import entries
 from compactctl.repair.chain import BREAKS
 from compactctl.repair.engine import repair
-from compactctl.repair.lines import ENTRY_RULES, FIXABLE
+from compactctl.repair.lines import FIXABLE
 from compactctl.repair.steps import STEPS
 from compactctl.rules import BY_ID, findings
 
@@ -97,9 +98,9 @@ def test_what_a_repair_gave_is_left_alone(name, data):
 
 def test_a_rule_sends_to_repair_exactly_where_a_step_is():
     steps = {rule for step in STEPS for rule in step.rules}
-    fixed = steps | ENTRY_RULES | FIXABLE | BREAKS
+    fixed = steps | entries.RULES | FIXABLE | BREAKS
     sent = {rule.id for rule in BY_ID.values() if rule.repaired}
-    assert steps | ENTRY_RULES | BREAKS <= sent <= fixed
+    assert steps | entries.RULES | BREAKS <= sent <= fixed
     assert not [rule.id for rule in BY_ID.values() if "compactctl repair" in rule.fix + rule.calm]
 
 
