@@ -311,8 +311,8 @@ def _take_summary(told: _Told, block: Block) -> None:
         _leave_out(told, name, sum(placeholders.read_number(found[1]) for found in counted))
     told.requests += ["; ".join(said.get(summaries.GOAL, [])).replace(":; ", ": ")]
     told.rules += reversed(said.get(summaries.CONSTRAINTS, []))
-    told.read += [*reversed(said.get(summaries.OBSERVED, [])), *block.files[0]]
-    told.modified += [*reversed(said.get(summaries.MODIFIED, [])), *block.files[1]]
+    told.read += [*block.files[0], *reversed(said.get(summaries.OBSERVED, []))]
+    told.modified += [*block.files[1], *reversed(said.get(summaries.MODIFIED, []))]
     told.failed += reversed(said.get(summaries.OPEN_RESULTS, []))
     told.todos += said.get(summaries.NEXT, [])
     if summaries.unfence(block.text) is None:

@@ -104,7 +104,7 @@ def test_the_summary_says_what_can_be_taken_from_the_messages():
     assert "Never touch main." in said["Important constraints"]
     assert said["Files observed"] == ["/w/a.py"]
     assert said["Files modified"] == ["/w/b.py"]
-    assert "The user also said: Also the docs." in said["Current status"]
+    assert "The user asked: Also the docs." in said["Current status"]
 
 
 def test_failed_calls_name_no_files():
