@@ -68,6 +68,10 @@ PolicyOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
 ]
+StateOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along; left untouched."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
 

@@ -17,6 +17,8 @@ NAMES = (
     "resolve",
     "render",
     "compact",
+    "state",
+    "pending",
     "show",
     "restore",
     "stats",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,22 +12,20 @@ import typer
 from compactctl import report
 from compactctl.cli.command import Command
 from compactctl.cli.options import (
-    ArtifactRootOption,
     FileArgument,
     InPlaceOption,
     OutputOption,
-    PolicyOption,
     QuietOption,
     ReportOption,
-    TranscriptsOption,
+    StateOption,
     VerboseOption,
 )
 from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
+from compactctl.cli.sources import Sources
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
-from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
-from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
+from compactctl.durable.resolver import resolve_durable_sources
 from compactctl.errors import UsageError
 from compactctl.files.output import write_output
 from compactctl.files.reading import STANDARD, read_lines
@@ -45,13 +42,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Add one verified resolution for each source that a fact or a pending item points to."""
 
     file: FileArgument = "-"
-    state: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along."),
-    ] = None
-    transcripts: TranscriptsOption = None
-    artifacts: ArtifactRootOption = None
-    policy: PolicyOption = None
+    state: StateOption = None
+    sources: Sources
     json: Annotated[
         bool,
         typer.Option("--json", help="Only the resolutions, as JSONL."),
@@ -66,8 +58,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options) -> int:
     """Resolve the sources of the records in FILE and the state file."""
     start = time.monotonic()
-    policy = load_policy(options.policy) if options.policy else None
-    resolver = SourcePointerResolver(options.transcripts, options.artifacts, policy)
+    resolver = options.sources.resolver()
     file, state = options.file, options.state
     _check(options)
     lines = read_objects(file)
@@ -77,13 +68,12 @@ def run(options: Options) -> int:
     added = stream.merge(here, there)
     found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
     woven = stream.weave(lines, here, added, found)
-    warnings = _no_folders(resolver)
     if options.report:
         entry = report.plain(
             "resolve",
             file,
             woven.counts.without(count_unreadable(lines)),
-            warnings=warnings,
+            warnings=(),
             seconds=time.monotonic() - start,
             actions=[_action(resolution) for resolution in found],
         )
@@ -91,7 +81,7 @@ def run(options: Options) -> int:
     done = _write(lines, woven, found, options)
     if not options.quiet:
         details = _details(found) if options.verbose else []
-        for said in (*warnings, _summary(found), *details, *([] if done else [DRY_RUN])):
+        for said in (_summary(found), *details, *([] if done else [DRY_RUN])):
             report.say(said)
     return 0
 
@@ -110,16 +100,6 @@ def _check(options: Options) -> None:
         raise UsageError("--json prints resolutions only; leave out --in-place")
     if options.file == options.state == STANDARD:
         raise UsageError("FILE and --state cannot both be standard input")
-
-
-def _no_folders(resolver: SourcePointerResolver) -> list[str]:
-    """Warn of a mistyped option; all its sources will be missing. A path is never repeated."""
-    roots = {"--transcripts": resolver.transcript_root, "--artifacts": resolver.artifact_root}
-    return [
-        f"resolve: {option} is no folder, so its sources are missing"
-        for option, root in roots.items()
-        if root is not None and not os.path.isdir(root)  # noqa: PTH112 (no need of pathlib)
-    ]
 
 
 def _write(

@@ -8,10 +8,9 @@ import msgspec
 import typer
 
 from compactctl.cli.command import Command
-from compactctl.cli.options import ArtifactRootOption, OutputOption, PolicyOption, TranscriptsOption
+from compactctl.cli.options import OutputOption
+from compactctl.cli.sources import Sources
 from compactctl.console import say
-from compactctl.durable.policy import load_policy
-from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.files.output import is_terminal, output_path, write_output, write_standard
 
 
@@ -24,9 +23,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             metavar="POINTER", help="transcript:SESSION:N or artifact:SESSION:FILE:SHA256."
         ),
     ]
-    transcripts: TranscriptsOption = None
-    artifacts: ArtifactRootOption = None
-    policy: PolicyOption = None
+    sources: Sources
     output: OutputOption = None
 
 
@@ -34,9 +31,7 @@ def run(options: Options) -> int:
     """Write what the pointer names."""
     pointer, output = options.pointer, options.output
     output_path(output, "", in_place=False)
-    policy = load_policy(options.policy) if options.policy else None
-    resolver = SourcePointerResolver(options.transcripts, options.artifacts, policy)
-    found, content = resolver.read(pointer)
+    found, content = options.sources.resolver().read(pointer)
     if content is None:
         said = pointer if found.source_type else "the pointer"  # what is none may be any text
         say(f"compactctl: {said} is {found.status} ({found.reason})")

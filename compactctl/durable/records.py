@@ -202,6 +202,12 @@ def parse_record(data: dict[str, Any]) -> DurableRecord | None:
     return cls(**dict.fromkeys(required, _MISSING) | values)
 
 
+def record_id(record: DurableRecord) -> str:
+    """Return what tells a record from others of its kind: its first field."""
+    identity: str = getattr(record, record.__struct_fields__[0])
+    return identity
+
+
 def to_json(record: DurableRecord) -> dict[str, Any]:
     """Return the record as a JSON object, ``type`` first."""
     return cast("dict[str, Any]", msgspec.to_builtins(record))

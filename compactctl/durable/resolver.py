@@ -74,6 +74,11 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
             verification = found[pointer.sequence]
         return _resolution(pointer_text, pointer, verification), verification.content
 
+    def has_root(self, pointer: SourcePointer) -> bool:
+        """Return True if there is a place where this source would be."""
+        is_artifact = isinstance(pointer, ArtifactPointer)
+        return (self.artifact_root if is_artifact else self.transcript_root) is not None
+
     def _verify(self, pointers: Iterable[SourcePointer]) -> dict[SourcePointer, Verification]:
         """Ask the policy about each pointer before anything of its source is looked at."""
         found: dict[SourcePointer, Verification] = {}
