@@ -19,6 +19,7 @@ NAMES = (
     "compact",
     "state",
     "pending",
+    "capture",
     "show",
     "restore",
     "stats",
