@@ -58,11 +58,11 @@ ArchiveOption = Annotated[
     ),
 ]
 TranscriptsOption = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
+    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie; s3://… too.")
 ]
 ArtifactRootOption = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
+    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie; s3://… too."),
 ]
 PolicyOption = Annotated[
     str | None,

@@ -140,7 +140,7 @@ def _step(item: PendingItem, options: Options) -> PendingItem:
         raise UsageError(f"{options.action} needs --source, where it was confirmed")
     if status == "blocked" and options.reason is None:
         raise UsageError("block needs --reason")
-    resolver = options.sources.resolver()
+    resolver = options.sources.resolver(options.state, options.output)
     if options.source is not None:
         time = confirmation_time(options.source, resolver, options.confirmed_at)
     elif options.confirmed_at is not None:

@@ -22,6 +22,7 @@ NAMES = (
     "capture",
     "show",
     "restore",
+    "manifest",
     "stats",
     "formats",
 )

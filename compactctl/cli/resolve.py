@@ -24,8 +24,8 @@ from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
 from compactctl.cli.sources import Sources
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
-from compactctl.durable.records import SourceResolution, to_json
-from compactctl.durable.resolver import resolve_durable_sources
+from compactctl.durable.records import SourceResolution, source_pointers, to_json
+from compactctl.durable.verify import LONGEST_EXCERPT, enough_for, excerpt
 from compactctl.errors import UsageError
 from compactctl.files.output import write_output
 from compactctl.files.reading import STANDARD, read_lines
@@ -35,6 +35,7 @@ from compactctl.text import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.durable.resolver import Found
     from compactctl.transcript.accounting import Output
 
 
@@ -48,6 +49,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         typer.Option("--json", help="Only the resolutions, as JSONL."),
     ] = False
+    excerpts: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=LONGEST_EXCERPT,
+            metavar="N",
+            help="With --json: the first N characters of each available source. They are never "
+            "rendered.",
+        ),
+    ] = None
     output: OutputOption = None
     in_place: InPlaceOption = False
     report: ReportOption = None
@@ -58,15 +69,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options) -> int:
     """Resolve the sources of the records in FILE and the state file."""
     start = time.monotonic()
-    resolver = options.sources.resolver()
-    file, state = options.file, options.state
     _check(options)
+    file, state = options.file, options.state
+    resolver = options.sources.resolver(file, options.output)
     lines = read_objects(file)
     here = stream.read(lines, file)
     there = [] if state is None else stream.read(read_lines(state), state, strict=True)
     stream.state_of(there)  # a state file has to hold by itself
     added = stream.merge(here, there)
-    found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
+    pointers = source_pointers(stream.state_of([*here, *added]))
+    read = resolver.read_many(pointers, enough_for(options.excerpts or 0))
+    found = [resolution for resolution, _ in read]
     woven = stream.weave(lines, here, added, found)
     if options.report:
         entry = report.plain(
@@ -78,7 +91,7 @@ def run(options: Options) -> int:
             actions=[_action(resolution) for resolution in found],
         )
         report.append(options.report, entry)
-    done = _write(lines, woven, found, options)
+    done = _write_json(read, options) if options.json else _write(lines, woven, options)
     if not options.quiet:
         details = _details(found) if options.verbose else []
         for said in (_summary(found), *details, *([] if done else [DRY_RUN])):
@@ -98,21 +111,28 @@ def _check(options: Options) -> None:
     check_outputs(options.file, options.output, options.report, in_place=options.in_place)
     if options.json and options.in_place:
         raise UsageError("--json prints resolutions only; leave out --in-place")
+    if options.excerpts and not options.json:
+        raise UsageError("--excerpts needs --json")
     if options.file == options.state == STANDARD:
         raise UsageError("FILE and --state cannot both be standard input")
 
 
-def _write(
-    lines: Sequence[bytes],
-    woven: Output,
-    found: Sequence[SourceResolution],
-    options: Options,
-) -> bool:
-    file, output = options.file, options.output
-    if options.json:
-        chunks = [exact.dump(to_json(resolution)) + b"\n" for resolution in found]
-        return write_output(chunks, output or STANDARD, file, in_place=False)
-    return write_output(woven.chunks, output, file, in_place=options.in_place, original=lines)
+def _write(lines: Sequence[bytes], woven: Output, options: Options) -> bool:
+    in_place = options.in_place
+    return write_output(
+        woven.chunks, options.output, options.file, in_place=in_place, original=lines
+    )
+
+
+def _write_json(read: Sequence[Found], options: Options) -> bool:
+    """Write the resolutions, with the start of what each source holds if that was asked for."""
+    chunks = []
+    for resolution, content in read:
+        row = to_json(resolution)
+        if options.excerpts and content is not None:
+            row["excerpt"] = excerpt(content, options.excerpts)
+        chunks.append(exact.dump(row) + b"\n")
+    return write_output(chunks, options.output or STANDARD, options.file, in_place=False)
 
 
 def _action(resolution: SourceResolution) -> dict[str, Any]:
