@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compactctl.errors import InvalidTranscriptError, UsageError
+from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
 from compactctl.model import MADE, arguments
 from compactctl.view import pairs
@@ -48,21 +48,30 @@ _CHAT_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "function": ("content", "name"),
 }
 
+_ITEM_KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "reasoning": ("id", "summary", "content", "encrypted_content"),
+    "function_call": ("call_id", "name", "arguments"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call": ("call_id", "name", "input"),
+    "custom_tool_call_output": ("call_id", "output"),
+    "local_shell_call": ("id", "call_id", "action", "status"),
+    "web_search_call": ("id", "status", "action"),
+    "compaction": ("id", "encrypted_content"),
+}
+_PIECE_KEYS: Final = ("type", "text", "image_url", "file_id", "detail", "refusal")
+
 
 def request_body(transcript: Transcript, context: str) -> dict[str, Any]:
     """Return the body for the provider that the transcript is for.
 
-    ``system`` and ``messages`` of the Messages API, or ``messages`` of Chat Completions. The
-    durable ``context`` comes after what the transcript itself holds of the system prompt.
+    ``system`` and ``messages`` of the Messages API, ``messages`` of Chat Completions, or
+    ``instructions`` and ``input`` of the Responses API. The durable ``context`` comes after what
+    the transcript itself holds of the system prompt.
 
     Raises:
         InvalidTranscriptError: calls at the end wait for their results.
-        UsageError: there is no such body for this format.
 
     """
-    profile = transcript.format.profile
-    if profile not in ("anthropic", "openai-chat"):
-        raise UsageError(f"there is no request for the format {transcript.format.name}")
     waiting = next(
         (at for at in pairs.pair(transcript.messages).interactions if not at.result), None
     )
@@ -73,9 +82,11 @@ def request_body(transcript: Transcript, context: str) -> dict[str, Any]:
             file=transcript.name,
             line=transcript.line_of(call.entry),
         )
-    if profile == "anthropic":
-        return _messages_body(transcript, context)
-    return {"messages": _chat_messages(transcript, context)}
+    if transcript.format.profile == "openai-responses":
+        return _responses_body(transcript, context)
+    if transcript.format.profile == "openai-chat":
+        return {"messages": _chat_messages(transcript, context)}
+    return _messages_body(transcript, context)
 
 
 def _messages_body(transcript: Transcript, context: str) -> dict[str, Any]:
@@ -216,3 +227,29 @@ def _chat_call(call: Any) -> Any:
     if not isinstance(call, dict):
         return call
     return {key: call[key] for key in ("id", "type", "function", "custom") if key in call}
+
+
+def _responses_body(transcript: Transcript, context: str) -> dict[str, Any]:
+    """Put the pieces of a message together again; every other item is a block of its own."""
+    given: list[dict[str, Any]] = []
+    last: tuple[int, int] | None = None
+    for message in transcript.messages:
+        for block in message.blocks:
+            record = exact.parse(transcript.entries[block.entry].raw)
+            number, part = transcript.format.parts(record)[block.at]
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind in _ITEM_KEYS:
+                given.append({"type": kind} | {k: part[k] for k in _ITEM_KEYS[kind] if k in part})
+            elif block.kind != "other":
+                if last != (block.entry, number):
+                    role = "developer" if message.role == "system" else message.role
+                    given.append({"type": "message", "role": role, "content": []})
+                given[-1]["content"].append(_piece(part, message.role))
+            last = block.entry, number
+    return ({"instructions": context} if context else {}) | {"input": given}
+
+
+def _piece(part: Any, role: str) -> dict[str, Any]:
+    if isinstance(part, dict):
+        return {key: part[key] for key in _PIECE_KEYS if key in part}
+    return {"type": "output_text" if role == "assistant" else "input_text", "text": part}

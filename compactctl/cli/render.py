@@ -114,7 +114,8 @@ def _render(
     if options.as_ == "text":
         return [text.encode() + b"\n"] if text else []
     body = _request(text, lines, options)
-    if body["messages"] and body["messages"][-1]["role"] == "assistant":
+    told = body.get("messages") or body.get("input") or [{}]
+    if told[-1].get("role") == "assistant":
         warnings.append(_ANSWERED)
     return [exact.dump(body) + b"\n"]
 
@@ -127,5 +128,6 @@ def _request(context: str, lines: list[bytes], options: Options) -> dict[str, An
     found = loading.load(lines, options.file, options.format)
     pipeline.refuse_broken(found)
     body = request.request_body(found, context)
-    given = {"model": options.model, "max_tokens": options.max_tokens}
+    most = "max_output_tokens" if "input" in body else "max_tokens"
+    given = {"model": options.model, most: options.max_tokens}
     return {name: value for name, value in given.items() if value is not None} | body

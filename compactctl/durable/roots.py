@@ -10,6 +10,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from compactctl.durable import straight
 from compactctl.errors import InputError, UsageError
 from compactctl.files.beneath import NotOpenedError, open_beneath
 from compactctl.files.remote import is_url, open_system
@@ -17,8 +18,9 @@ from compactctl.files.remote import is_url, open_system
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"})
-"""Where a key is all that there is to a name: no links, no redirects to somewhere else."""
+_S3 = ("s3", "s3a")
+_STORES = (*_S3, "memory")
+"""Where a key is all that there is to a name: no links, and no redirect that is followed."""
 _CHUNK = 256 * 1024
 
 
@@ -66,9 +68,12 @@ class ObjectStore:
         kind = url.partition("://")[0]
         if kind not in _STORES:
             raise UsageError(
-                f"{kind}:// may hold links or redirects; name a folder or an object store, as s3://"
+                f"{kind}:// may hold links or redirects; name a folder, or s3://BUCKET/PREFIX"
             )
-        self._system, path = open_system(url)
+        if kind in _S3:
+            self._system, path = open_system(url, config_kwargs=straight.config())
+        else:
+            self._system, path = open_system(url)
         self._prefix = path.rstrip("/")
 
     def open(self, parts: Sequence[str]) -> BinaryIO:

@@ -17,8 +17,8 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name))
 
 
-def open_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL and the path in it.
+def open_system(url: str, **options: Any) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it; ``options`` are those of its driver.
 
     Raises:
         UsageError: an extra is missing, or nothing knows this kind of URL.
@@ -29,7 +29,7 @@ def open_system(url: str) -> tuple[Any, str]:
     missing = f"'compactctl[{extra}]'" if extra else "fsspec and its driver"
     try:
         fsspec: Any = importlib.import_module("fsspec.core")
-        system, path = fsspec.url_to_fs(url)
+        system, path = fsspec.url_to_fs(url, **options)
     except ImportError:
         raise UsageError(f"{kind}:// needs another package: pip install {missing}") from None
     except ValueError:

@@ -116,6 +116,28 @@ def test_a_chat_is_a_request_of_chat_completions():
     assert all(not key.startswith("_") for m in found["messages"] for key in m)
 
 
+def test_a_rollout_is_a_request_of_the_responses_api():
+    rollout = (SAMPLES / "codex.jsonl").read_bytes()
+    found = body(stdin=rollout + lines(fact()))
+    assert found.keys() == {"model", "max_output_tokens", "instructions", "input"}
+    assert found["instructions"].startswith("Durable context")
+    kinds = {item["type"] for item in found["input"]}
+    assert {"message", "reasoning", "custom_tool_call"} <= kinds
+    calls = [item["call_id"] for item in found["input"] if item["type"].endswith("_call")]
+    answers = [item["call_id"] for item in found["input"] if item["type"].endswith("_output")]
+    assert sorted(calls) == sorted(answers)
+    assert all(piece["text"] for i in found["input"] for piece in i.get("content") or [])
+    sent = [
+        json.loads(line)["payload"] for line in rollout.splitlines() if b"response_item" in line
+    ]
+    texts = [p["text"] for item in sent if item["type"] == "message" for p in item["content"]]
+    shown = [
+        p["text"] for item in found["input"] if item["type"] == "message" for p in item["content"]
+    ]
+    assert shown == texts
+    assert not any(key.startswith("_") for item in found["input"] for key in item)
+
+
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 ODD = [
     USER | {"id": "x", "cache_control": None},

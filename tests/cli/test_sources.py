@@ -1,10 +1,13 @@
 """What commands may look at, and what they leave of it: buckets, manifests, traces, excerpts."""
 
+import contextlib
 import hashlib
 import hmac
+import http.server
 import json
 import os
 import pty
+import threading
 
 import pytest
 from object_store import s3_server
@@ -221,3 +224,70 @@ def test_the_commands_take_a_bucket(monkeypatch):
         gone = s3 | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}
         text = refused(run("show", pointer, *places, env=gone), 3)
         assert "testing" not in text
+
+
+LISTING = """<ListBucketResult><Name>bucket</Name><KeyCount>1</KeyCount>
+<IsTruncated>false</IsTruncated><Contents><Key>a/s1.jsonl</Key><Size>3</Size><ETag>"x"</ETag>
+<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents></ListBucketResult>"""
+
+
+class Store(http.server.BaseHTTPRequestHandler):
+    """Lists a folder, and has any object, or sends whoever asks for one to another server."""
+
+    elsewhere = ""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        is_listing = "list-type" in self.path
+        body = LISTING.encode() if is_listing else b"{}\n"
+        moved = self.elsewhere and not is_listing
+        self.send_response(307 if moved else 200)
+        if moved:
+            self.send_header("Location", f"{self.elsewhere}/other/key")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", '"x"')
+        self.send_header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815 (the names that the base class calls)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(handler):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.asked = []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server, f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_no_redirect_is_followed_to_another_place():
+    pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+    given = {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_MAX_ATTEMPTS": "1",
+        "NO_PROXY": "127.0.0.1",
+    }
+    stream = lines(USER, fact("f", "transcript:s1:1"))
+    arguments = ("resolve", "--json", "--transcripts", "s3://bucket/a")
+    with serving(Store) as (there, url):
+        done = run(*arguments, stdin=stream, env=given | {"AWS_ENDPOINT_URL": url})
+        assert b'"available"' in done.stdout, said(done)
+        there.asked.clear()
+        with serving(type("Sender", (Store,), {"elsewhere": url})) as (here, first):
+            done = run(*arguments, stdin=stream, env=given | {"AWS_ENDPOINT_URL": first})
+    assert [path for path in here.asked if "list-type" not in path]
+    assert not there.asked
+    assert json.loads(done.stdout)["evidence_sha256"] is None
+    assert json.loads(done.stdout)["status"] in ("corrupt", "denied", "missing")
