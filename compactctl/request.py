@@ -158,16 +158,20 @@ class _Source:
         elif block.kind == "other" and block.text.strip():
             yield {"type": "text", "text": block.text}
 
-    def _raw(self, block: Block) -> Any:
-        """Return the part of a line that a block is of; {} for what a layer made."""
+    def _raw(self, block: Block) -> dict[str, Any]:
+        """Return the part of a block as an object; {} for what a layer made, and for strings."""
+        raw = self.part(block)
+        return raw if isinstance(raw, dict) else {}
+
+    def part(self, block: Block) -> Any:
+        """Return the part of a line that a block is of, whatever the format takes it for."""
         if block.entry == MADE:
-            return {}
+            return None
         if self._last[0] != block.entry:
             record = exact.parse(self._transcript.entries[block.entry].raw)
             self._last = block.entry, self._transcript.format.parts(record)
         parts = self._last[1]
-        raw = parts[block.at] if block.at < len(parts) else {}
-        return raw if isinstance(raw, dict) else {}
+        return parts[block.at] if block.at < len(parts) else None
 
 
 def _image_source(raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -231,12 +235,12 @@ def _chat_call(call: Any) -> Any:
 
 def _responses_body(transcript: Transcript, context: str) -> dict[str, Any]:
     """Put the pieces of a message together again; every other item is a block of its own."""
+    source = _Source(transcript)
     given: list[dict[str, Any]] = []
     last: tuple[int, int] | None = None
     for message in transcript.messages:
         for block in message.blocks:
-            record = exact.parse(transcript.entries[block.entry].raw)
-            number, part = transcript.format.parts(record)[block.at]
+            number, part = source.part(block)
             kind = part.get("type") if isinstance(part, dict) else None
             if kind in _ITEM_KEYS:
                 given.append({"type": kind} | {k: part[k] for k in _ITEM_KEYS[kind] if k in part})

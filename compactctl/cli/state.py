@@ -136,6 +136,8 @@ def run(options: Options) -> int:
         return _add(rest, options)
     if action not in _READ:
         raise UsageError("state: say add, list, check or --schema (see `compactctl state --help`)")
+    if options.fields != Fields() or options.in_place:
+        raise UsageError(f"{action} only reads; leave out --in-place and what add writes")
     return _READ[action](rest, options)
 
 

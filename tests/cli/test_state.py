@@ -101,6 +101,8 @@ def test_a_state_gets_the_record_as_one_line_more(tmp_path):
         (("state", "add", "rumour"), 2, "fact, pending or evidence"),
         (("state",), 2, "say add, list, check"),
         (("state", "check"), 2, "needs a STATE"),
+        (("state", "list", "s.jsonl", "--content", "x"), 2, "list only reads"),
+        (("state", "check", "s.jsonl", "--in-place"), 2, "check only reads"),
         ((*FACT, "--confirmed-at", TIME, "--in-place"), 2, "STATE"),
     ],
 )
