@@ -32,7 +32,9 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     options: pipeline.Options
     soft_limit: int
     hard_limit: int
+    protect: tuple[str, ...] = ()
     thinking: Mode = "auto"
+    keep_usage: bool = False
     artifacts: str | None = None
     archive: str | None = None
     slim: bool = False
@@ -108,7 +110,9 @@ def compact(
         soft_limit=compaction.soft_limit,
         hard_limit=compaction.hard_limit,
         mode=compaction.thinking,
+        protect=compaction.protect,
         keep=pipeline.keep_in(transcript, compaction.artifacts, archive, dry=dry),
+        keep_usage=compaction.keep_usage,
     )
 
 

@@ -16,8 +16,10 @@ from compactctl.model import MADE, Message
 from compactctl.rules import BY_ID
 from compactctl.rules.check import Problem, breaks_pairs, pair_problems
 from compactctl.tokens import Counter, count_view, recount_view
+from compactctl.transcript import usage
 from compactctl.transcript.loading import Transcript, session
 from compactctl.transcript.rewrite import Output, account, rewrite, write
+from compactctl.transcript.usage import Recorded
 from compactctl.view.compare import first_change
 from compactctl.view.edits import Edits, apply
 from compactctl.view.index import View
@@ -90,6 +92,8 @@ class _Draft(msgspec.Struct, frozen=True):
     origins: Sequence[int]
     edits: Edits = {}
     mark: dict[str, Any] | None = None
+    recorded: Recorded | None = None
+    """The newest usage if it is another by now."""
 
     @property
     def touched(self) -> set[int]:
@@ -131,7 +135,7 @@ def describe(problem: Problem) -> str:
     """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
+    return f"{rule.id}{call}: {rule.says}; {rule.advice()}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
@@ -149,8 +153,13 @@ def run(
     mode: thinking.Mode = "auto",
     until: int | None = None,
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
+    keep_usage: bool = False,
 ) -> Result:
     """Run the named layers one after another; stop when the view is below ``until`` tokens.
+
+    Reads of files that match a glob of ``protect`` stay as they are. The newest usage that the
+    lines record is made true of the new view, unless ``keep_usage``.
 
     Raises:
         InvalidTranscriptError: the view was broken before, or a layer broke it.
@@ -167,8 +176,10 @@ def run(
             continue
         if draft.holds_new() or layer.leaves_mark:
             draft = _read_back(draft)
-        change = layer.run(_context(draft, counter, keep), **options.get(name, {}))
-        draft, step = _take(draft, name, change, tokens, counter, mode)
+        change = layer.run(_context(draft, counter, keep, protect), **options.get(name, {}))
+        old, (draft, step) = draft, _take(draft, name, change, tokens, counter, mode)
+        if not keep_usage and step.first_changed is not None:
+            draft = _with_usage(old, draft, step, counter)
         steps.append(step)
         tokens, mark = step.tokens_after, (change.mark if step.actions else None) or mark
     if counter.is_for_one:
@@ -186,6 +197,8 @@ def compact(
     hard_limit: int,
     mode: thinking.Mode = "auto",
     keep: Keep | None = None,
+    protect: Sequence[str] = (),
+    keep_usage: bool = False,
 ) -> Result:
     """Run layers until the view is under ``soft_limit`` tokens.
 
@@ -194,7 +207,17 @@ def compact(
         InvalidTranscriptError: as for :func:`run`.
 
     """
-    result = run(transcript, names, options, counter, mode=mode, until=soft_limit, keep=keep)
+    result = run(
+        transcript,
+        names,
+        options,
+        counter,
+        mode=mode,
+        until=soft_limit,
+        keep=keep,
+        protect=protect,
+        keep_usage=keep_usage,
+    )
     before = (
         result.steps[0].tokens_before if result.steps else count_view(counter, transcript.messages)
     )
@@ -209,7 +232,7 @@ def compact(
     return result
 
 
-def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
+def _context(draft: _Draft, counter: Counter, keep: Keep | None, protect: Sequence[str]) -> Context:
     """Return what a layer works on; bytes are made only for a layer that asks for them."""
     whole = keep.whole if keep else None
     return Context(
@@ -218,6 +241,8 @@ def _context(draft: _Draft, counter: Counter, keep: Keep | None) -> Context:
         lambda: _sha256(draft),
         keep.text if keep else None,
         (lambda: whole(b"".join(_raw(draft)))) if whole else None,
+        tuple(protect),
+        draft.transcript.format.flags_failures,
     )
 
 
@@ -264,14 +289,29 @@ def _take(
     ]
     step = Step(name, before, after, len(old), len(new), actions, change.note, first)
     edits = {**draft.edits, **change.edits, **stale}
-    return _Draft(draft.transcript, View(new), draft.origins, edits, change.mark), step
+    return _Draft(
+        draft.transcript, View(new), draft.origins, edits, change.mark, draft.recorded
+    ), step
+
+
+def _with_usage(old: _Draft, new: _Draft, step: Step, counter: Counter) -> _Draft:
+    """Let the newest usage say what is true behind a step."""
+    recorded = old.recorded or usage.newest(old.transcript, old.view.messages)
+    left = usage.newest(new.transcript, new.view.messages) if recorded else None
+    if recorded is None or left is None:
+        return new
+    before = usage.Measured(old.view.messages, step.tokens_before, recorded)
+    after = usage.Measured(new.view.messages, step.tokens_after, left)
+    return msgspec.structs.replace(new, recorded=usage.resized(before, after, counter))
 
 
 def _read_back(draft: _Draft) -> _Draft:
     """Write the view and read it back, as the next stage of a pipe would."""
     if not draft.is_changed:
         return draft
-    written, new = write(draft.transcript, draft.view.messages, draft.touched, draft.mark)
+    written, new = write(
+        draft.transcript, draft.view.messages, draft.touched, draft.mark, draft.recorded
+    )
     refuse_broken(new)
     assert len(new.entries) == len(written.origins)
     return _Draft(new, View(new.messages), [draft.origin(index) for index in written.origins])
@@ -285,7 +325,13 @@ def _written(transcript: Transcript, draft: _Draft) -> Output:
     """
     if draft.is_changed and not draft.transcript.hides:
         refuse_broken(draft.transcript, draft.view.messages)
-        written = rewrite(draft.transcript, draft.view.messages, draft.touched, draft.mark)
+        written = rewrite(
+            draft.transcript,
+            draft.view.messages,
+            draft.touched,
+            draft.mark,
+            recorded=draft.recorded,
+        )
         if draft.transcript is transcript:
             return written
         origins = [draft.origin(index) for index in written.origins]

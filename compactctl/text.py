@@ -64,3 +64,12 @@ def _plain_escape(match: re.Match[str]) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: ``1 result``, ``1,204 results``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def middle_cut(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` characters, without its middle if it is longer."""
+    if len(text) <= width:
+        return text
+    head = max(width - 3, 0) * 3 // 5
+    tail = max(width - 3 - head, 0)
+    return f"{text[:head].rstrip()} … {text[len(text) - tail :].lstrip()}" if tail else "…"[:width]

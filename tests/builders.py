@@ -114,7 +114,8 @@ def applied(layer):
     """The function of a layer that gives the view behind its change instead of the change."""
 
     @functools.wraps(layer)
-    def run(context, *given, **options):
+    def run(context, *given, protect=(), **options):
+        context = msgspec.structs.replace(context, protect=tuple(protect))
         change = layer(context, *given, **options)
         new = context.messages
         if change.edits or change.insert:

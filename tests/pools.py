@@ -32,6 +32,7 @@ OUTPUTS = (
     (summaries.fence("a summary in an output"),),
     ("Process exited with code 1\nOutput:\nboom",),
     ("     1→x\n     2→y",),
+    ("Task #1 created successfully: mend it",),
 )
 WORDS = (
     "go on",
@@ -45,13 +46,41 @@ WORDS = (
     IMAGE,
     ODD_BLOCK,
 )
+CARRIED = placeholders.Pruned(
+    4,
+    {
+        placeholders.READ: ["/w/a.py"],
+        placeholders.MODIFIED: ['o"dd, x'],
+        placeholders.ASKED: ["do it, then stop"],
+        placeholders.FAILED: ["Bash make test failed: Exit code 2; E: no"],
+    },
+    {placeholders.READ: 2},
+)
+NATIVE = """This session is being continued from a previous conversation.
+
+Analysis:
+1. I looked around.
+
+Summary:
+1. Primary Request and Intent:
+   Build it. Never touch main.
+
+7. Pending Tasks:
+   - test it
+"""
 PROMPTS = (
     *(text(words) for words in WORDS),
     text("<system-reminder>\nuse tabs\n</system-reminder>"),
     text("<system-reminder>\nuse spaces\n</system-reminder>"),
     text("<environment_context>\n<cwd>/w</cwd>\n</environment_context>"),
     text("Caveat: The messages below were not typed", meta=True),
-    text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
+    text(placeholders.pruned(CARRIED), meta=True),
+    text("<command-name>/plan</command-name>\n<command-args>the parser, no docs</command-args>"),
+    text("<skill name='x'>\nAlways hide it.\n</skill>\n\nreview it, but change nothing"),
+    text('<image name=[Image #1] path="/w/x.png">'),
+    text("# Files mentioned by the user:\n\n## a: /a\n\n## My request for Codex:\nmake room"),
+    text("y"),
+    text(NATIVE),
     text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
 )
 PATHS = (
@@ -65,6 +94,17 @@ PATHS = (
     "",
 )
 PATCH = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
+TODOS = (
+    [{"content": "mend it", "status": "pending"}],
+    [{"content": "mend it", "status": "completed"}, {"content": "ship", "status": "in_progress"}],
+    [{"content": "mend it", "status": "completed"}],
+)
+TASKS = (
+    ("TaskCreate", {"subject": "mend it"}),
+    ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
+    ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+)
+GLOBS = ((), (), ("*.py",), ("/w/*", "*.md"), ("no such file",))
 WINDOWS = ({}, {}, {"offset": 1, "limit": 5}, {"offset": 3}, {"limit": 2000}, {"offset": "x"})
 ODD_LINES = (
     b"",
@@ -104,7 +144,7 @@ SMALL = {
         "tool": (None, ["Bash=keep"]),
         "images": ("keep", "keep", "drop", "placeholder"),
     },
-    "dedup": {"protect": (None, ["b.*"]), "mode": ("drop", "stub"), "stale": (False, True)},
+    "dedup": {"mode": ("drop", "stub"), "stale": (False, True)},
     "prune": {
         "mode": ("drop", "drop", "snip", "clear"),
         "keep_turns": (1, 2, 3, 4),

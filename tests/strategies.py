@@ -11,6 +11,7 @@ from builders import assistant, call, read, result, system, text, thinking, user
 from hypothesis import strategies as st
 from rollbacks import rolled_back
 from scribe import Abandoned, Mark, Scribe, ways
+from usages import with_usages
 
 from compactctl import layers, summaries
 from compactctl.model import Block
@@ -27,7 +28,9 @@ class Case(NamedTuple):
 @st.composite
 def _call(draw, call_id):
     """A call and what came back for it."""
-    kind = draw(st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "odd")))
+    kind = draw(
+        st.sampled_from(("read", "read", "read", "shell", "edit", "patch", "todo", "task", "odd"))
+    )
     path = draw(st.sampled_from(pools.PATHS)) if kind in {"read", "edit"} else ""
     if kind == "read":
         made = read(call_id, path, **draw(st.sampled_from(pools.WINDOWS)))
@@ -38,7 +41,10 @@ def _call(draw, call_id):
     elif kind == "patch":
         made = call(call_id, "apply_patch", patch=pools.PATCH)
     elif kind == "todo":
-        made = call(call_id, "TodoWrite", todos=[{"content": "mend it", "status": "pending"}])
+        made = call(call_id, "TodoWrite", todos=draw(st.sampled_from(pools.TODOS)))
+    elif kind == "task":
+        tool, given = draw(st.sampled_from(pools.TASKS))
+        made = call(call_id, tool, **given)
     else:
         made = call(call_id, "mcp__x__y", file_path={"not": "a string"}, s="é\u2028")
     failed = draw(st.integers(0, 5)) == 5
@@ -149,7 +155,7 @@ def transcripts(draw, format_name):
         records = _delayed(draw, list(records))
     if format_name == "codex":
         records = rolled_back(draw, records)
-    for record, own in records:
+    for record, own in with_usages(draw, format_name, records):
         style = draw(st.integers(-8, 6))
         lines.append(_spell(record, max(style, 0)))
         objects.append(len(lines) - 1)
@@ -204,6 +210,9 @@ def _as_file(draw, format_name, lines, objects):
 chains = st.permutations(layers.ORDER).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda many: tuple(order[:many]))
 )
+
+
+globs = st.sampled_from(pools.GLOBS)
 
 
 @st.composite

@@ -14,6 +14,10 @@ RULE = "<system-reminder>\nuse tabs\n</system-reminder>"
 IMAGE = Block("image", image=Image("image/png", 9, 20, 20))
 
 
+def rules(view):
+    return protected.Protected(view).rules
+
+
 def at(messages, places):
     """The blocks at some places, in order, as their texts or kinds."""
     found = [messages[place.message].blocks[place.block] for place in sorted(places)]
@@ -52,7 +56,7 @@ def test_what_a_person_sends_is_a_request(block):
         text("# AGENTS.md instructions for /w"),
         text("Caveat: The messages below were generated"),
         text("[Request interrupted by user]"),
-        text(placeholders.pruned(placeholders.Pruned(3, ["a.py"], []))),
+        text(placeholders.pruned(placeholders.Pruned(3, {placeholders.READ: ["a.py"]}))),
         text(placeholders.MISSING_START),
         text(placeholders.GAP),
         text(summaries.fence("sum")),
@@ -80,9 +84,7 @@ def test_results_are_no_part_of_the_first_request():
     assert at(messages, protected.first_request(messages)) == ["go"]
 
 
-@pytest.mark.parametrize(
-    "note", [placeholders.pruned(placeholders.Pruned(3, [], [])), placeholders.GAP]
-)
+@pytest.mark.parametrize("note", [placeholders.pruned(placeholders.Pruned(3)), placeholders.GAP])
 def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
     opening = "<environment_context>\n</environment_context>"
     said = [assistant("x"), user(opening), assistant("y"), user("go")]
@@ -119,25 +121,25 @@ def test_where_nobody_asked_there_is_no_last_request():
 
 def test_of_identical_rules_the_latest_counts():
     messages = [user(RULE), assistant("x"), user(RULE)]
-    assert {place.message for place in protected.rules(View(messages))} == {2}
+    assert {place.message for place in rules(View(messages))} == {2}
 
 
 def test_rules_that_differ_all_count():
     messages = [user(RULE), assistant("x"), user(RULE.replace("tabs", "spaces"))]
-    assert {place.message for place in protected.rules(View(messages))} == {0, 2}
+    assert {place.message for place in rules(View(messages))} == {0, 2}
 
 
 def test_words_of_the_model_are_no_rules():
-    assert protected.rules(View([assistant(RULE)])) == set()
+    assert rules(View([assistant(RULE)])) == set()
 
 
 def test_a_read_of_rules_counts_with_its_call_and_only_the_latest_of_identical_ones():
     again = [*reading("a", "tabs", path="/w/AGENTS.md"), *reading("b", "tabs", path="/w/AGENTS.md")]
-    assert {place.message for place in protected.rules(view(*again).view)} == {2, 3}
+    assert {place.message for place in rules(view(*again).view)} == {2, 3}
 
 
 def test_a_failed_read_of_rules_does_not_count():
-    assert protected.rules(View(reading("a", "no", path="/w/AGENTS.md", failed=True))) == set()
+    assert rules(View(reading("a", "no", path="/w/AGENTS.md", failed=True))) == set()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_a_failed_read_of_rules_does_not_count():
 )
 def test_rules_read_through_a_shell_count_with_their_call(command):
     messages = [user("go"), *exchange("a", "Use tabs.", command=command), assistant("x")]
-    assert {place.message for place in protected.rules(View(messages))} == {1, 2}
+    assert {place.message for place in rules(View(messages))} == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -153,10 +155,7 @@ def test_rules_read_through_a_shell_count_with_their_call(command):
     ["cat README.md", "grep tabs CLAUDE.md", "cat CLAUDE.md | head", "cat CLAUDE.md.orig", "ls"],
 )
 def test_other_commands_read_no_rules(command):
-    assert (
-        protected.rules(View([*exchange("a", "Use tabs.", command=command), assistant("x")]))
-        == set()
-    )
+    assert rules(View([*exchange("a", "Use tabs.", command=command), assistant("x")])) == set()
 
 
 def test_of_identical_rules_that_codex_read_the_latest_counts():
@@ -168,4 +167,4 @@ def test_of_identical_rules_that_codex_read_the_latest_counts():
             f"c{number}", head.format(number, number), tool="exec_command", cmd="cat AGENTS.md"
         )
     ]
-    assert {place.message for place in protected.rules(View(reads))} == {2, 3}
+    assert {place.message for place in rules(View(reads))} == {2, 3}

@@ -332,7 +332,7 @@ def test_rules_as_json(run):
         "profiles": list(PROFILES),
         "breaks_pairs": False,
         "says": "the transcript ends on calls without results (an open tail)",
-        "mend": "resume the session, or run `compactctl repair` to close it",
+        "mend": "run `compactctl repair`, or resume the session",
         "provider": tail["provider"],
     }
 

@@ -51,9 +51,10 @@ class Progress:
         self._seen += 1
         if line.status == "failed":
             self.say(f"compactctl: {line.source}: {line.error}")
+        elif line.status == "skipped" and outcome.is_new and not self._quiet:
+            self.say(f"{line.source}: skipped: {line.error}")
         elif self._verbose and outcome.is_new:
-            why = f": {line.error}" if line.error else f", {before:,} → {after or 0:,} tokens"
-            self.say(f"{line.source}: {line.status}{why}")
+            self.say(f"{line.source}: {line.status}, {before:,} → {after or 0:,} tokens")
         if self._bar is not None:
             saved = self.rows["done"].before - self.rows["done"].after
             self._bar.set_postfix_str(

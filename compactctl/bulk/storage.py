@@ -145,23 +145,6 @@ class LocalStorage:
             raise InputError(f"cannot be written: {error.strerror}", file=path) from None
         write_file([data], target, mode)
 
-    def replace(self, path: str, source: Source, data: bytes) -> None:
-        """Write over a file if it is still what was read.
-
-        Raises:
-            ChangedError: it is not.
-            InputError: it cannot be written.
-
-        """
-        if not self.is_as_read(path, source):
-            raise ChangedError
-        try:
-            write_file([data], Path(os.path.realpath(path)), source.mode, replaces=source.stamp)
-        except InputError:
-            if not self.is_as_read(path, source):
-                raise ChangedError from None
-            raise
-
 
 class RemoteStorage:
     """Objects behind URLs, through fsspec, which is an extra. No link leads out of a bucket."""

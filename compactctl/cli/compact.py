@@ -13,7 +13,7 @@ from compactctl import bulk, layers, report
 from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
-from compactctl.cli.stage import finish, is_written
+from compactctl.cli.stage import ProtectOption, finish, is_written
 from compactctl.errors import UsageError
 from compactctl.files.reading import STANDARD, read_lines
 from compactctl.limits import (
@@ -137,6 +137,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         typer.Option(metavar="A,B", help=f"The layers to run, in this order. [{_DEFAULT_CHAIN}]"),
     ] = None
     layer_options: LayerOptions
+    protect: ProtectOption = None
     artifacts: ArtifactsOption = None
     state: StateOption = None
     common: Common
@@ -179,9 +180,11 @@ def _compaction(options: Options) -> Compaction:
     compaction = Compaction(
         layers=chain,
         options=options.layer_options,
+        protect=tuple(options.protect or ()),
         soft_limit=soft,
         hard_limit=hard,
         thinking=options.common.thinking,
+        keep_usage=options.common.keep_usage,
         artifacts=options.artifacts,
         archive=options.bulk.archive,
         slim=options.slim,

@@ -39,6 +39,14 @@ ThinkingOption = Annotated[
         "keep keeps it, drop drops all thinking."
     ),
 ]
+KeepUsageOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-usage",
+        help="Leave the recorded usage as it is. By default the newest is set to the new size, "
+        "since the client takes it for the size of its context and would compact again.",
+    ),
+]
 ReportOption = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +92,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     format: FormatOption = None
     tokenizer: TokenizerOption = "o200k_base"
     thinking: ThinkingOption = "auto"
+    keep_usage: KeepUsageOption = False
     report: ReportOption = None
     quiet: QuietOption = False
     verbose: VerboseOption = False

@@ -26,6 +26,7 @@ from compactctl.errors import InvalidTranscriptError
 from compactctl.files.output import write_output
 from compactctl.files.reading import read_lines
 from compactctl.repair import engine
+from compactctl.rules import BY_ID
 from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
 from compactctl.transcript.accounting import kept_lines
@@ -84,8 +85,7 @@ COMMAND = Command(Options, run, "compactctl repair broken.jsonl -o mended.jsonl"
 
 
 def _unfixable(finding: Finding) -> InvalidTranscriptError:
-    advice = finding.mend.removeprefix("run `compactctl repair`, or ")
-    said = f"{finding.rule}: {finding.text}, which repair can not mend; {advice}"
+    said = f"{finding.rule}: {finding.text}, which repair cannot fix; {BY_ID[finding.rule].fix}"
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 

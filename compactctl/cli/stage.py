@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+import typer
 
 from compactctl import layers, pipeline, report
 from compactctl.cli.command import Command, LayerOptions
@@ -15,12 +16,21 @@ from compactctl.cli.reading import check_outputs, read
 from compactctl.console import DRY_RUN
 from compactctl.files.output import is_terminal, write_output
 from compactctl.tokens import Counter, counter_for_one
+from compactctl.view.tools import PROTECTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.pipeline import Result, Step
 
+ProtectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="GLOB",
+        help="Leave every read of files that match this glob as it is (may be given several "
+        f"times); always so: {', '.join(PROTECTED)}.",
+    ),
+]
 _STORES = frozenset({"artifacts", "archive"})
 
 
@@ -29,6 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     file: FileArgument = "-"
     layer_options: LayerOptions
+    protect: ProtectOption = None
     artifacts: ArtifactsOption = None
     archive: ArchiveOption = None
     common: Common
@@ -55,7 +66,14 @@ def _run(layer: str, options: Options) -> int:
     found = read(options.file, common.format)
     keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
     result = pipeline.run(
-        found, (layer,), options.layer_options, counter, mode=common.thinking, keep=keep
+        found,
+        (layer,),
+        options.layer_options,
+        counter,
+        mode=common.thinking,
+        keep=keep,
+        protect=options.protect or (),
+        keep_usage=common.keep_usage,
     )
     finish(layer, result, counter, start, common)
     return 0

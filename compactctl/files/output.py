@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
-from compactctl.files.atomic import back_up, stamp, write_file
+from compactctl.files.atomic import stamp, write_file
 from compactctl.files.compression import MAGIC_LENGTH, is_packed, pack
+from compactctl.files.in_place import refuse_live, replace_in_place
 from compactctl.files.reading import STANDARD
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def output_path(output: str | None, source: str, *, in_place: bool) -> Path | No
 
     Raises:
         UsageError: the output is the input, a symbolic link or a folder, or cannot be replaced.
+        InputError: it is to be replaced, and a process is writing to it, or it has other names.
 
     """
     if in_place:
@@ -120,6 +122,7 @@ def _in_place(output: str | None, source: str) -> Path:
     with contextlib.suppress(OSError), path.open("rb") as file:
         if is_packed(file.read(MAGIC_LENGTH)):
             raise UsageError("--in-place writes no packed files; write to another with -o")
+    refuse_live(path)
     return path
 
 
@@ -169,22 +172,16 @@ def write_standard(chunks: Iterable[bytes]) -> None:
 def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:
     """Put the result where the input was, with the input beside it."""
     result = list(chunks)
-    backup: Path | None = None
     try:
         before = stamp(os.stat(path))  # noqa: PTH116 (no need of pathlib)
-        current = [path.read_bytes()] if original is None else original
-        if not _holds(path, current):
-            raise InputError("changed since it was read; nothing was written", file=str(path))
-        if not _holds(path, result):
-            backup = back_up(path, *current)
+        is_read = original is None or _holds(path, original)
+        is_same = is_read and _holds(path, result)
     except OSError as error:
-        raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
-    if backup is not None:
-        try:
-            write_file(result, path, replaces=before)
-        except InputError:
-            backup.unlink(missing_ok=True)  # of what is still there
-            raise
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    if not is_read:
+        raise InputError("changed since it was read; nothing was written", file=str(path))
+    if not is_same:
+        replace_in_place(path, result, before)
 
 
 def _holds(path: Path, chunks: Iterable[bytes]) -> bool:

@@ -82,6 +82,8 @@ class Format(ABC):
     """Assistant pieces side by side are one message."""
     rewrites_ids: bool = False
     """When the agent sends calls, it gives them ids that the provider takes."""
+    flags_failures: bool = True
+    """A flag says that a call failed; where none does, an error may look like any other result."""
     answers_open_calls: bool = False
     """When the agent sends, it answers calls without a result itself."""
 
@@ -96,6 +98,8 @@ class Format(ABC):
     """The only member that :meth:`replace_parts` changes; others may be large and stay unparsed."""
     usage_keys: tuple[bytes, ...] = ()
     """Bytes of which a line for :meth:`usage` holds at least one; none if no line has a usage."""
+    usage_is_apart: bool = False
+    """Usage has lines of its own, and the last of the file counts; else answers of the view do."""
     slim_keys: tuple[bytes, ...] = ()
     """Bytes of which a line for :meth:`slim` holds at least one; none if there is nothing to."""
 
@@ -193,6 +197,10 @@ class Format(ABC):
         Of several lines with one message the last counts.
         """
         return None
+
+    def with_usage(self, record: dict[str, Any], size: int) -> dict[str, Any]:
+        """Return a line that has a usage with another context size, which is at least 1."""
+        return record
 
     def slim(self, record: dict[str, Any]) -> dict[str, Any] | None:
         """Return the line without copies that only a screen shows; None if it is nothing else.

@@ -69,7 +69,7 @@ def _first_known(every: Sequence[Format], lines: Iterable[bytes], many: int) -> 
     """Return so many records from the first that any format knows: metadata may precede it."""
 
     def is_unknown(record: dict[str, Any]) -> bool:
-        return not any(_knows(each, record) for each in every)
+        return not any(knows(each, record) for each in every)
 
     return list(islice(dropwhile(is_unknown, _records(lines)), many))
 
@@ -82,11 +82,12 @@ def _scores(every: Sequence[Format], records: Sequence[dict[str, Any]]) -> list[
 
 def _knowing(every: Sequence[Format], record: dict[str, Any]) -> list[Format]:
     """Return the formats that know a record; bare ones only where no other does."""
-    found = [each for each in every if _knows(each, record)]
+    found = [each for each in every if knows(each, record)]
     return [each for each in found if not each.bare] or found
 
 
-def _knows(each: Format, record: dict[str, Any]) -> bool:
+def knows(each: Format, record: dict[str, Any]) -> bool:
+    """Return True if a format recognises a record."""
     try:
         return each.recognises(record)
     except TypeError:  # a list or an object where every format has a word

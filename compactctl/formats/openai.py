@@ -62,6 +62,7 @@ class OpenAI(base.Format):
     name = "openai"
     description = "OpenAI chat messages, one message a line"
     profile = "openai-chat"
+    flags_failures = False
     record = Record
     bare = True
 

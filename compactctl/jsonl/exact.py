@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -55,6 +56,12 @@ def _whole_number(digits: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole_number)
+_START = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")')
+_OPENING = re.compile(rf"[ \t\0\ufeff]*{_START.pattern}")
+_GAP = 8
+"""Characters of white space that may stand in front of a value inside a record."""
+_EFFORT = 50_000_000
+"""Characters that may be gone through in search of a record, if each try went to the end."""
 _BETWEEN = re.compile("[ \t\r\n\0\ufeff]*")
 _CUT_TOKEN = re.compile(r"t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
@@ -130,6 +137,30 @@ def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
         position = _after_gap(decoded, end)
     found = [(*span, value) for span, value in zip(_in_bytes(decoded, spans), values, strict=True)]
     return found, failure
+
+
+def whole_behind(text: str, knows: Callable[[dict[str, Any]], bool]) -> int | None:
+    """Return where a whole record begins behind one that ends too early; None if there is none.
+
+    ``text`` starts with the torn one. What may be a value inside it counts only if it begins as
+    the torn record does.
+    """
+    opening = _OPENING.match(text)
+    for tried, found in enumerate(_START.finditer(text, 1)):
+        if tried * len(text) > _EFFORT:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        at = found.start()
+        follows = _after_gap(text, end)
+        is_whole = isinstance(value, dict) and text[follows : follows + 1] in {"", "{"}
+        may_be_inside = text[max(at - _GAP, 0) : at].rstrip()[-1:] in {":", "[", ","}
+        begins_alike = opening is not None and opening[1] == found[1]
+        if is_whole and (begins_alike or not may_be_inside) and knows(value):
+            return at
+    return None
 
 
 def _after_gap(text: str, position: int) -> int:

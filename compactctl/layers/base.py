@@ -9,6 +9,7 @@ running it once. It knows blocks and messages, never lines or parents.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -17,15 +18,17 @@ from compactctl.model import Block
 from compactctl.tokens import Counter, count_block, count_view
 from compactctl.view.edits import Edits, Insert
 from compactctl.view.index import View
+from compactctl.view.protected import Protected
 
 
-class Context(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True, dict=True):
     """What a layer works on.
 
-    ``view`` is what it may change. ``counter`` counts tokens.
+    ``view`` is what it may change, but for what is ``protected``. ``counter`` counts tokens.
     ``sha256`` gives the hash of the bytes that hold the view. ``store`` keeps a text for good and
     gives the pointer to it; ``archive`` does so with the bytes that hold the view. None when the
-    user named no place for that.
+    user named no place for that. ``protect`` are the globs of files that the user protects.
+    ``flags_failures``: the format says of each result whether its call failed.
     """
 
     view: View
@@ -33,6 +36,13 @@ class Context(msgspec.Struct, frozen=True):
     sha256: Callable[[], str] = str
     store: Callable[[str], str] | None = None
     archive: Callable[[], str] | None = None
+    protect: tuple[str, ...] = ()
+    flags_failures: bool = True
+
+    @cached_property
+    def protected(self) -> Protected:
+        """What must stay, by every layer's rule."""
+        return Protected(self.view, self.protect)
 
     def tokens(self) -> int:
         """Return the tokens of the whole view."""

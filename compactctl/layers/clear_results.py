@@ -9,13 +9,19 @@ import msgspec
 from compactctl import placeholders
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, result_text
-from compactctl.text import plural
-from compactctl.view import protected
+from compactctl.text import middle_cut, plural
+from compactctl.view import failures
 from compactctl.view.edits import Key, key
+from compactctl.view.facts import line_of
 from compactctl.view.pairs import block_at
 
 SHORTEST = 120
 """Characters up to which a result is left alone: a placeholder would not be shorter."""
+
+FAILURE_TOKENS = 110
+"""Tokens of a failure that its placeholder keeps."""
+_CALL = 80
+"""Characters of a call that a placeholder names."""
 
 _ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
@@ -28,16 +34,17 @@ def clear(context: Context, keep: int) -> Change:
     user and results of memories.
     """
     view = context.view
-    old = set(view.results[: max(0, len(view.results) - keep)]) - protected.rules(view)
-    old -= protected.sources(
-        view, lambda place: place not in old or place.message >= view.open_loop
+    old = set(view.results[: max(0, len(view.results) - keep)]) - context.protected.always
+    old -= context.protected.sources(
+        lambda place: place not in old or place.message >= view.open_loop
     )
+    calls = {found.result_at: found.call for found in view.answered}
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
     for place in view.results:
         if place.message < view.open_loop and place in old:
             result = block_at(view.messages, place)
-            new = _cleared(context, result, view.tools.get(place, ""), actions)
+            new = _cleared(context, result, calls.get(place), actions)
             if new is not result:
                 edits[key(result)] = new
     if actions and context.archive:
@@ -45,8 +52,8 @@ def clear(context: Context, keep: int) -> Change:
     return Change(edits, None, actions, f"{plural(len(actions), 'result')} cleared")
 
 
-def _cleared(context: Context, result: Block, tool: str, actions: list[Action]) -> Block:
-    text, store = result_text(result), context.store
+def _cleared(context: Context, result: Block, call: Block | None, actions: list[Action]) -> Block:
+    text, store, tool = result_text(result), context.store, call.tool if call else ""
     if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
     texts = [piece.text for piece in result.content if piece.kind == "text"]
@@ -65,13 +72,27 @@ def _cleared(context: Context, result: Block, tool: str, actions: list[Action]) 
         return result  # a placeholder has room for one pointer, and these are several texts
     images = [piece for piece in result.content if piece.kind == "image"]
     size = sum(whole) if any(cuts) else before
-    left = placeholders.cleared(size, pointer, images, failed=result.failed)
+    left = placeholders.cleared(
+        size,
+        pointer,
+        images,
+        of=middle_cut(line_of(call, call.cwd), _CALL) if call else "",
+        failed=result.failed,
+        said=_failure(context, text) if result.failed else (),
+    )
     new = msgspec.structs.replace(result, content=_with_text(result.content, left))
     after = context.count(new)
     if after >= before:
         return result
     actions.append(Action("clear", result.entry, result.call_id, before, after, pointer))
     return new
+
+
+def _failure(context: Context, text: str) -> list[str]:
+    """Return the lines of a failure that stay."""
+    return failures.within(
+        failures.kept_lines(text), lambda kept: context.counter.fits(kept, FAILURE_TOKENS)
+    )
 
 
 def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:

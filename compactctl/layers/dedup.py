@@ -12,12 +12,13 @@ from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.thinking import left_of
 from compactctl.model import Block, Message, result_text
 from compactctl.text import plural
-from compactctl.view import paths
 from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
+from compactctl.view.protected import Protected
 from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
-from compactctl.view.tools import PROTECTED, keys_modified_by
+from compactctl.view.shown import Later
+from compactctl.view.tools import keys_modified_by
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -43,15 +44,16 @@ def dedup(
         "NAME:KEY[:OFFSET:LIMIT], a tool that reads files and the keys of its input "
         "(may be given several times).",
     ] = None,
-    protect: Annotated[
-        list[str] | None,
-        "Also keep every read of files that match this glob (may be given several times); "
-        f"always kept: {', '.join(PROTECTED)}.",
-    ] = None,
 ) -> Change:
     """Drop a read of a file, call and result, when a later successful read shows all of it."""
-    globs = (*PROTECTED, *(protect or ()))
-    every = superseded(context.view, globs, named_read_tools(read_tool or []), stale=stale)
+    named = named_read_tools(read_tool or [])
+    every = superseded(
+        context.view,
+        context.protected,
+        named,
+        stale=stale,
+        flags_failures=context.flags_failures,
+    )
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
     verb = "dropped" if mode == "drop" else "replaced"
@@ -59,40 +61,50 @@ def dedup(
 
 
 def superseded(
-    view: View, globs: Sequence[str], named: Sequence[ReadTool] = (), *, stale: bool = False
+    view: View,
+    protected: Protected,
+    named: Sequence[ReadTool] = (),
+    *,
+    stale: bool = False,
+    flags_failures: bool = True,
 ) -> list[Superseded]:
     """Return the reads that later ones show again, in order; the open loop is never touched.
 
     With ``stale``, a read before a successful edit of its file also goes when a full read comes
-    later: what it shows is no longer so. Files that match ``globs`` are left alone.
+    later: what it shows is no longer so. Protected files are left alone. Where no flag says that a
+    call failed, a later read counts only for what it visibly holds.
     """
-    later: dict[str, list[tuple[Read, str | None]]] = {}
+    later: dict[str, Later] = {}
     edited: set[str] = set()
     goes: list[Superseded] = []
     for found in reversed(view.answered):
         if stale and not found.result.failed:
             edited.update(keys_modified_by(found.call))
         reads = reads_of(found.call, found.result, named)
-        if not reads or any(paths.matches(read.path, globs) for read in reads):
+        if not reads or any(protected.names(read.path) for read in reads):
             continue
-        by = [_shown_again(read, later, stale=read.key in edited) for read in reads]
-        if found.call_at.message < view.open_loop and all(who is not None for who in by):
+        by: list[str | None] = []
+        if found.call_at.message < view.open_loop:
+            by = [_shown_again(read, found.result, later, edited) for read in reads]
+        if by and all(who is not None for who in by):
             names = dict.fromkeys(read.path for read in reads)
             goes.append(Superseded(found, [*names], [*dict.fromkeys(filter(None, by))]))
-        else:
-            for read in reads:
-                later.setdefault(read.key, []).append((read, found.call.call_id))
+            continue
+        for read in reads:
+            if read.key not in later:
+                later[read.key] = Later(flags_failures=flags_failures)
+            later[read.key].add(read, found.result, found.call.call_id or "")
     return goes[::-1]
 
 
 def _shown_again(
-    read: Read, later: dict[str, list[tuple[Read, str | None]]], *, stale: bool
+    read: Read, result: Block, later: dict[str, Later], edited: set[str]
 ) -> str | None:
-    """Return the id of the newest later call that shows this read's lines, or the whole file."""
-    for other, call_id in later.get(read.key, []):
-        if other.covers(read) or (stale and other.is_full):
-            return call_id or ""
-    return None
+    """Return the id of a later call that shows this read's lines, or the whole file."""
+    if read.key not in later:
+        return None
+    whole = later[read.key].whole() if read.key in edited else None
+    return later[read.key].shows(read, result) if whole is None else whole
 
 
 def _to_do(every: Sequence[Superseded], *, drop: bool) -> list[Superseded]:

@@ -9,7 +9,6 @@ from compactctl.layers.base import Change, Context, Layer
 from compactctl.layers.clear_results import clear
 from compactctl.layers.drop_turns import cut_out
 from compactctl.model import Message
-from compactctl.view import protected
 from compactctl.view.edits import apply
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
@@ -48,7 +47,7 @@ def prune(
     if mode == "snip":
         return _snip(context, head, max_messages, marker=not no_marker)
     view = context.view
-    pinned = protected.first_request(view.messages) | protected.always(view)
+    pinned = context.protected.with_first
     if keep_messages is not None:
         start = _start_of_messages(view, _positive("--keep-messages", keep_messages))
     elif keep_tokens is not None:
@@ -119,7 +118,7 @@ def _snip(context: Context, head: int, most: int, *, marker: bool) -> Change:
     if len(messages) <= most:
         return Change(note="no more messages than are allowed")
     whole = _closed_head(view, head, marker=marker)
-    pinned = protected.first_request(messages) | protected.always(view)
+    pinned = context.protected.with_first
     least = len(messages) - (most - whole) + 1
     starts = [turn for turn in view.turns if turn.assistant > whole]
     for turn in starts:

@@ -9,14 +9,16 @@ from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
 from compactctl.layers.base import Action, Change, Context, Layer
-from compactctl.layers.template import digest, known_files
+from compactctl.layers.template import digest
 from compactctl.model import MADE, Block, Message
 from compactctl.text import plural
 from compactctl.tokens import count_view
 from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
+from compactctl.view.facts import Facts
 from compactctl.view.index import View
-from compactctl.view.tools import Files
+from compactctl.view.pairs import block_at
+from compactctl.view.requests import own_words
 from compactctl.view.turns import prompt_blocks
 
 SMALLEST = 150
@@ -41,24 +43,30 @@ def summarize(
         raise UsageError(f"--max-summary-tokens must be at least {SMALLEST}")
     view = context.view
     old, kept = _part(view, keep_messages)
-    previous, fresh = _previous(old)
-    if not any(message.role == "assistant" for message in fresh):
+    stays = _stays(context, old, kept)
+    fresh = [message for message in old if message.role != "system"]
+    answers = [message for message in fresh if message.role == "assistant"]
+    if all(key(block) in stays for message in answers for block in message.blocks):
         return Change(note="nothing to summarize")
-    text = digest(
-        View(fresh), previous, lambda text: context.counter.fits(text, max_summary_tokens)
-    )
     first_kept = len(view.messages) - len(kept)
-    edits, insert = _replaced(old, kept, first_kept, Block("text", summaries.fence(text)))
-    after = count_view(context.counter, apply(view.messages, edits, insert))
+    facts = Facts(view, fresh, first_kept, stays=stays)
+    beside = [own_words(b.text).strip() for m in fresh for b in m.blocks if key(b) in stays]
     before = context.tokens()
-    if after >= before:
+    # A small session has less to say than the room is made for.
+    for limit in (max_summary_tokens, min(max_summary_tokens, max(SMALLEST, before // 2))):
+        text = digest(facts, context.counter.count, limit, beside=beside)
+        edits, insert = _replaced(old, stays, first_kept, Block("text", summaries.fence(text)))
+        after = count_view(context.counter, apply(view.messages, edits, insert))
+        if after < before:
+            break
+    else:
         return Change(note="the summary would not be smaller")
     return Change(
         edits,
         insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
         f"{plural(len(old), 'message')} summarized ({summarizer})",
-        _mark(context, text, known_files(View(fresh), previous), summarizer, before, after),
+        _mark(context, text, facts, summarizer, before, after),
     )
 
 
@@ -82,55 +90,45 @@ def _part(view: View, keep: int) -> tuple[list[Message], list[Message]]:
     return old, kept
 
 
-def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
-    """Take an earlier summary out of the old messages, to be updated and never nested."""
-    previous: str | None = None
-    fresh: list[Message] = []
-    for message in old:
-        if message.role == "system":
-            continue
-        blocks = []
-        for block in message.blocks:
-            summary = summaries.unfence(block.text) if message.role == "user" else None
-            if summary is None:
-                blocks.append(block)
-            else:
-                previous = summary
-        if blocks:
-            fresh.append(Message(message.role, tuple(blocks)))
-    return previous, fresh
+def _stays(context: Context, old: Sequence[Message], kept: Sequence[Message]) -> set[Key]:
+    """Return the old blocks that stay as they are: what is protected, and the last request.
+
+    The request only if no later one stays.
+    """
+    protects = context.protected
+    stays = {key(block_at(context.view.messages, at)) for at in protects.rules | protects.todo}
+    if not protected.last_request(kept):
+        stays |= {key(block_at(old, at)) for at in protected.last_request(old)}
+    return stays
 
 
 def _replaced(
-    old: Sequence[Message], kept: Sequence[Message], first_kept: int, summary: Block
+    old: Sequence[Message], stays: set[Key], first_kept: int, summary: Block
 ) -> tuple[dict[Key, Block | None], Insert]:
-    """Return the edits that put a summary in the place of ``old``; system messages stay.
-
-    The blocks of the user's last request stay as they are behind it, if no later one stays.
-    """
-    asked = sorted(protected.last_request(old)) if not protected.last_request(kept) else []
-    request = {key(old[place.message].blocks[place.block]) for place in asked}
-    edits: dict[Key, Block | None] = {
-        key(block): None
-        for message in old
-        if message.role != "system"
-        for block in message.blocks
-        if key(block) not in request
-    }
-    return edits, Insert(asked[0].message if asked else first_kept, "user", summary)
+    """Return the edits that put a summary in front of what stays; system messages stay too."""
+    edits: dict[Key, Block | None] = {}
+    first = first_kept
+    for position, message in enumerate(old):
+        if message.role == "system":
+            continue
+        gone = [key(block) for block in message.blocks if key(block) not in stays]
+        edits |= dict.fromkeys(gone)
+        if len(gone) < len(message.blocks):
+            first = min(first, position)
+    return edits, Insert(first, "user", summary)
 
 
 def _mark(
-    context: Context, text: str, files: Files, summarizer: str, before: int, after: int
+    context: Context, text: str, facts: Facts, summarizer: str, before: int, after: int
 ) -> dict[str, Any]:
-    """Write the record of the compaction (CONTRACT §3)."""
+    """Return the record of the compaction."""
     return {
         "type": "compactctl.compaction",
         "summary": text,
         "tokens_before": before,
         "tokens_after": after,
-        "files_read": files.read,
-        "files_modified": files.modified,
+        "files_read": facts.in_full(facts.files.read),
+        "files_modified": facts.in_full(facts.files.modified),
         "summarizer": summarizer,
         "model": None,
         "quality": "low" if summarizer == "template" else "normal",

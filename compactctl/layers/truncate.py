@@ -49,7 +49,11 @@ def truncate(
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
     _check(context, max_tokens, batch_tokens, skip_recent)
     policies, view = _policies(tool or []), context.view
-    policy = {at: policies.get(view.tools.get(at, ""), keep) for at in view.results}
+    stays = context.protected.always
+    policy = {
+        at: "keep" if at in stays else policies.get(view.tools.get(at, ""), keep)
+        for at in view.results
+    }
     limits = _limits(context, policy, max_tokens, batch_tokens, skip_recent)
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
@@ -60,8 +64,9 @@ def truncate(
         done: list[Action] = []
         new_blocks: dict[Key, Block | None] = {}
         for at, block in enumerate(message.blocks):
-            new = block if images == "keep" else _without_images(context, block, images, done)
             place = Place(position, at)
+            is_kept = images == "keep" or (block.kind == "result" and place in stays)
+            new = block if is_kept else _without_images(context, block, images, done)
             if new is not None and place in limits:
                 ends = _ends(policy[place], view.tools.get(place, ""))
                 new = _cut(context, new, limits[place], ends, done)

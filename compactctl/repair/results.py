@@ -28,9 +28,9 @@ def place(case: Case) -> list[Message]:
     A result in its place stays what it is.
     """
     answers = _answers(case.messages)
-    moved = {*case.broken(*_MISPLACED)} & {*answers.values()}
-    rewritten = {*case.broken("PAIR-08")}
-    stays = {*answers.values()} - moved
+    misplaced = case.broken(*_MISPLACED)
+    moved = {place: misplaced[place] for place in answers.values() if place in misplaced}
+    stays = {*answers.values()} - moved.keys()
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
     for position, message in enumerate(case.messages):
@@ -45,7 +45,7 @@ def place(case: Case) -> list[Message]:
             placed.append(Message("user", due))
         if kept or not message.blocks:
             placed.append(replace_blocks(message, kept))
-        due = tuple(_missing_behind(case, position, answers, moved, rewritten))
+        due = tuple(_missing_behind(case, position, answers, moved))
     if due:
         placed.append(Message("user", due))
     _report_dropped(case, answers)
@@ -86,27 +86,32 @@ def _missing_behind(
     case: Case,
     position: int,
     answers: dict[Place, Place],
-    moved: set[Place],
-    rewritten: set[Place],
+    moved: dict[Place, str],
 ) -> Iterator[Block]:
-    """Return the results that a message has to be followed by: moved ones, then made ones."""
+    """Return the results that a message has to be followed by: moved ones, then made ones.
+
+    ``moved`` has for each result that is out of place the rule that says so.
+    """
+    unanswered = case.broken(*_UNPAIRED)
     calls = {
         Place(position, at): block
         for at, block in enumerate(case.messages[position].blocks)
         if block.kind == "call"
     }
     found = {answers[call]: block for call, block in calls.items() if call in answers}
-    for here in sorted(moved.intersection(found)):
-        result = block_at(case.messages, here)
-        case.done("PAIR-06", result)
+    for here in sorted(moved.keys() & found):
+        result, rule = block_at(case.messages, here), moved[here]
+        is_of_its_type = rule != "PAIR-08"
+        case.done(rule, result, "put behind its call" if is_of_its_type else "written anew")
         yield (
             result
-            if here not in rewritten and _moves_in_its_line(case, position, here)
+            if is_of_its_type and _moves_in_its_line(case, position, here)
             else _copy(result, _answer_type(case, found[here]))
         )
     for call, block in calls.items():
         if call not in answers:
-            case.done("PAIR-01", block)
+            rule = unanswered.get(call, "PAIR-01")
+            case.done(rule, block, "a result that says so was added")
             text = (Block("text", placeholders.NO_RESULT),)
             kind = _answer_type(case, block)
             yield Block("result", call_id=block.call_id, type=kind, content=text, failed=True)
@@ -148,7 +153,8 @@ def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
     for position, message in enumerate(case.messages):
         for at, block in enumerate(message.blocks):
             if block.kind == "result" and Place(position, at) not in used:
-                case.done("PAIR-04" if block.call_id in answered else "PAIR-02", block)
+                rule = "PAIR-04" if block.call_id in answered else "PAIR-02"
+                case.done(rule, block, "result dropped")
 
 
 STEPS = (Step((*_MISPLACED, *_UNPAIRED), place),)

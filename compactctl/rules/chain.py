@@ -42,8 +42,10 @@ RULES = (
         "12",
         "warning",
         "the parent of an entry is not in the file",
-        "run `compactctl repair`, or set it to the id of the entry before",
+        "set it to the id of the entry before",
         raised_when=LOSS,
+        repaired=True,
+        calm="nothing to do, resume loses nothing by it",
     ),
     file_rule(
         "13",
@@ -51,6 +53,8 @@ RULES = (
         "the parents of entries go round in a circle",
         "set the parent of the first of them to the id of the entry before",
         raised_when=LOSS,
+        repaired=True,
+        calm="nothing to do, resume loses nothing by it",
     ),
     file_rule(
         "14",

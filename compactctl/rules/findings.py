@@ -16,6 +16,7 @@ from compactctl.text import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compactctl.rules.rule import Rule
     from compactctl.transcript.loading import Transcript
 
 
@@ -60,7 +61,7 @@ def _in_view(transcript: Transcript, profile: str, *, sendable: bool) -> Iterato
             problem.severity,
             problem.call_id,
             _says(problem.rule, problem.detail),
-            BY_ID[problem.rule].fix,
+            _advice(transcript, BY_ID[problem.rule]),
         )
 
 
@@ -84,7 +85,7 @@ def _in_lines(transcript: Transcript, profile: str, *, sendable: bool) -> Iterat
             severity,
             None,
             _says(rule.id, text),
-            rule.fix,
+            _advice(transcript, rule, raised=raised),
         )
 
 
@@ -95,6 +96,11 @@ def _starts(transcript: Transcript) -> list[int]:
         sizes += [0] * (entry.line + 1 - len(sizes))
         sizes[entry.line] += len(entry.raw)
     return list(accumulate(sizes))
+
+
+def _advice(transcript: Transcript, rule: Rule, *, raised: bool = True) -> str:
+    """Return what to do; a repair judges by the profile of the format, whatever was asked for."""
+    return rule.advice(raised=raised, repairs=transcript.format.profile in rule.profiles)
 
 
 def _says(rule_id: str, detail: str) -> str:

@@ -26,6 +26,7 @@ RULES = (
         severity="error",
         says="a call or result has no id, or one that is blank or not a string",
         fix="give the call and its result one id",
+        repaired=True,
         provider={
             "anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
             "openai-chat": "tool_call_id  is not found",
@@ -38,6 +39,7 @@ RULES = (
         severity="error",
         says="the id of a call holds other characters than letters, digits, _ and -",
         fix="give the call and its result one id of such characters",
+        repaired=True,
         provider={"anthropic": "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
     ),
     Rule(
@@ -46,6 +48,7 @@ RULES = (
         severity="error",
         says=f"the id of a call is longer than {LONGEST['openai-chat']} characters",
         fix="give the call and its result one shorter id",
+        repaired=True,
         provider={
             "openai-chat": "string too long. Expected a string with maximum length 40, but got"
         },
@@ -56,6 +59,7 @@ RULES = (
         severity="error",
         says=f"the id of a call is longer than {LONGEST['openai-responses']} characters",
         fix="give the call and its result one shorter id",
+        repaired=True,
         provider={
             "openai-responses": "string too long. Expected a string with maximum length 64, but got"
         },
@@ -66,6 +70,7 @@ RULES = (
         severity="error",
         says="a call stands outside an assistant message",
         fix="move the call into an assistant message",
+        repaired=True,
         provider={"anthropic": "`tool_use` blocks can only be in `assistant` messages"},
         breaks_pairs=True,
     ),
@@ -75,6 +80,7 @@ RULES = (
         severity="error",
         says="a result stands outside a user message",
         fix="move the result into the user message behind its call",
+        repaired=True,
         provider={"anthropic": "`tool_result` blocks can only be in `user` messages"},
         breaks_pairs=True,
     ),

@@ -35,6 +35,7 @@ RULES = (
         severity="error",
         says="a result is of another type than its call",
         fix="give the output the type that belongs to its call",
+        repaired=True,
         provider={"openai-responses": "No tool output found for custom tool call"},
     ),
 )

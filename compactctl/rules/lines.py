@@ -30,7 +30,8 @@ DAMAGE = (
         "02",
         "error",
         "a line is not JSON",
-        "mend or delete the line; what it held is not in the view",
+        "correct it by hand; what it holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "03",
@@ -56,18 +57,21 @@ DAMAGE = (
         "error",
         "a line is not UTF-8",
         "save it as UTF-8; what it holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "08",
         "error",
         "a line holds NaN or Infinity, which JSON does not know",
         "write null; what the line holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "09",
         "warning",
         "a lone surrogate: half of a character",
         "replace it by U+FFFD; a provider refuses it",
+        repaired=True,
         raised_when=SENDABLE,
         provider="The request body is not valid JSON: no low surrogate in string",
     ),
@@ -81,13 +85,13 @@ DAMAGE = (
         "17",
         "warning",
         "a member of a record is not of the type that the format gives it",
-        "mend the member; it is not in the view",
+        "correct the member; what it holds is not in the view",
     ),
     file_rule(
         "19",
         "warning",
         "a line is too long to be read, it passes through unchanged",
-        "part it, or take it out",
+        "split it, or take it out",
     ),
 )
 """Found by ``jsonl.lines`` while a file is read."""
@@ -99,6 +103,7 @@ RULES = (
         severity="error",
         says="a user message holds nothing",
         fix="drop the message",
+        repaired=True,
         provider={"anthropic": "user messages must have non-empty content"},
     ),
     Rule(
@@ -107,6 +112,7 @@ RULES = (
         severity="error",
         says="an assistant message has neither a content nor tool_calls",
         fix='drop the message, or write "" for its content',
+        repaired=True,
         provider={"openai-chat": "Invalid value for 'content': expected a string, got null."},
     ),
     Rule(
@@ -115,6 +121,7 @@ RULES = (
         severity="error",
         says="more than 4 blocks carry cache_control",
         fix="keep the last 4",
+        repaired=True,
         provider={
             "anthropic": "A maximum of 4 blocks with cache_control may be provided. Found 5."
         },
@@ -167,10 +174,11 @@ def _overcached(transcript: Transcript, shown: list[int]) -> Iterator[Fault]:
 
 def cached(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the blocks of a message with cache_control; those inside a result come before it."""
-    every = (each for block in _blocks(record) for each in (*_blocks(block), block))
+    every = (each for block in blocks(record) for each in (*blocks(block), block))
     return [block for block in every if isinstance(block.get("cache_control"), dict)]
 
 
-def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks that the content of a message, or of a result, holds."""
     content = holder.get("content")
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []

@@ -23,7 +23,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="the first message is not the user's",
-        fix="run `compactctl repair`, or put a user message before it",
+        fix="put a user message before it",
+        repaired=True,
         provider={"anthropic": 'messages: first message must use the "user" role'},
     ),
     Rule(
@@ -68,7 +69,7 @@ RULES = (
         profiles=GATEWAY,
         severity="error",
         says="the results of one answer are spread over several messages",
-        fix="run `compactctl repair`, or put them all into one user message",
+        fix="put them all into one user message",
         provider={
             "gateway": "Did not find `tool_result` block(s) at the beginning of this message"
         },

@@ -24,6 +24,7 @@ RULES = (
         severity="error",
         says="a call of a server tool has no result, and a user message closed the turn",
         fix="drop the call, or put the user's text behind its result",
+        repaired=True,
         provider={
             "anthropic": "tool use with id `srvtoolu_…` was found without a corresponding "
             "`web_search_tool_result` block"
@@ -35,6 +36,7 @@ RULES = (
         severity="error",
         says="a result of a server tool has no call before it",
         fix="drop the result",
+        repaired=True,
         provider={
             "anthropic": "Each `advisor_tool_result` block must have a corresponding "
             "`server_tool_use` block before it"
@@ -46,6 +48,7 @@ RULES = (
         severity="error",
         says="a call was made by the code of a server tool whose call is not there",
         fix="drop the call and its result",
+        repaired=True,
         provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
     ),
 )

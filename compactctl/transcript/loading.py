@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -97,7 +98,8 @@ def parse(
         """Pass on the format's own records; keep this tool's aside."""
         decode = msgspec.json.Decoder(form.record).decode
         add = every.append
-        for line in lines.read(raw_lines, decode, entries, faults, make_entry):
+        knows = partial(detect.knows, form)
+        for line in lines.read(raw_lines, decode, entries, faults, make_entry, knows):
             index, record = line
             if index > len(every):  # entries without a record
                 every.extend([nothing] * (index - len(every)))

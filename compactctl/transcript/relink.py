@@ -8,38 +8,50 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl.formats.base import Link
-from compactctl.graph import EntryGraph
+from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import DECODE_ERRORS, exact
+from compactctl.model import MADE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
-    from compactctl.model import Block, Role
+    from compactctl.model import Block, Message, Role
     from compactctl.transcript.loading import Transcript
     from compactctl.transcript.tags import Tags
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A new line: what it holds, and the entries (by index) that it goes before and after."""
+    """A new line: what it holds, and the entries (by index) that it goes before and after.
+
+    ``place`` is where its first block stands in the new view: message, and block in it.
+    """
 
     role: Role
     blocks: list[Block]
     before: int
     after: int
+    place: tuple[int, int]
 
 
 def create(
-    transcript: Transcript, made: Sequence[Made], changed: dict[int, bytes | None]
+    transcript: Transcript,
+    made: Sequence[Made],
+    changed: dict[int, bytes | None],
+    messages: Sequence[Message] = (),
+    *,
+    straight: bool = False,
 ) -> list[tuple[int, bytes]]:
     """Write the new lines as (index of the entry that follows, bytes) and re-parent children.
 
     ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
-    are added to it.
+    are added to it. ``messages`` is the new view. ``straight`` makes one chain of its lines, for a
+    file whose forks are too tangled to stay as they are.
     """
     form, links = transcript.format, transcript.format.links
     if links is None:
@@ -53,16 +65,49 @@ def create(
     tags = transcript.references()
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
+    ordered = straight or (not made and not graph.has_forks) or graph.is_ordered
+    if straight:
+        graph.straighten(sorted(transcript.shown()))
+    elif ordered and deleted and not links.follows and graph.has_forks:
+        graph.keep_together(sorted(transcript.shown()))
+    path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
     for new in made:
-        parent = graph.parent_for(new.before, new.after)
+        child = None if ordered else _child(new, messages, path)
+        if child is not None:
+            parent = graph.parent_at(child)
+        else:
+            parent = graph.parent_for(new.before, new.after if ordered else next(iter(path), -1))
         identity = form.new_id(_identity(new, parent or ""))
         records = _write(transcript, new, Link(identity, parent))
         created += [(new.before, exact.dump(record)) for record in records]
         for record in records:
-            graph.insert(new.before, record.get(links.own, identity))
+            own = record.get(links.own, identity)
+            if child is None:
+                graph.insert(new.before, own)
+            else:
+                graph.tie(child, own)
     _adopt(transcript, graph, tags, changed)
     return created
+
+
+def _path(graph: EntryGraph, messages: Sequence[Message]) -> dict[int, None]:
+    """Return the last entry of a view and its ancestors, without those that go."""
+    entries = (block.entry for message in reversed(messages) for block in reversed(message.blocks))
+    at = next((entry for entry in entries if entry != MADE), NOWHERE)
+    path: dict[int, None] = {}
+    while at != NOWHERE and at not in path:
+        path[at] = None
+        at = graph.places.get(graph.surviving(graph.parents[at]), NOWHERE)
+    return path
+
+
+def _child(new: Made, messages: Sequence[Message], path: Container[int]) -> int | None:
+    """Return the first entry behind a new one, as the view has them, that is on the path."""
+    message, at = new.place
+    rest = (block for other in messages[message + 1 :] for block in other.blocks)
+    behind = itertools.chain(messages[message].blocks[at:], rest)
+    return next((block.entry for block in behind if block.entry in path), None)
 
 
 def _identity(new: Made, parent: str) -> str:

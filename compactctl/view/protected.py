@@ -1,8 +1,12 @@
-"""What no lossy layer may drop: the user's requests and the standing rules."""
+"""What no layer may take out: requests, standing rules, protected files, the open todo list.
+
+Every layer asks :class:`Protected`, which its context carries.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from compactctl import placeholders, summaries
 from compactctl.model import Block, Message, result_text
@@ -10,40 +14,33 @@ from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
+from compactctl.view.requests import own_words
 from compactctl.view.shell import is_shell
-from compactctl.view.tools import PROTECTED, is_todo, open_items
+from compactctl.view.tools import PROTECTED, open_todo
 
-_RULES = ("<system-reminder>", "<user_instructions>", "# AGENTS.md instructions")
-_NOT_A_REQUEST = (
-    *_RULES,
+_RULES = (
+    "<system-reminder>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
     "<environment_context>",
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-",
-    "<task-notification>",
-    "Caveat: The messages below",
-    "[Request interrupted",
-    summaries.LABEL,
+    "<INSTRUCTIONS>",
+    "<REPOSITORY_INSTRUCTIONS>",
 )
+"""Codex, for one, does not send its own again when they are gone."""
 _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
 
 def is_rule(block: Block) -> bool:
-    """Say whether a user block holds instructions that a harness put in (CONTRACT §11)."""
+    """Return True if a user block holds instructions or facts that a harness put in."""
     return block.kind == "text" and block.text.lstrip().startswith(_RULES)
 
 
 def is_request(block: Block) -> bool:
-    """Say whether a user block is what a person asked; images and files are part of it."""
-    if block.kind == "result" or block.meta:
+    """Return True if a user block holds what a person asked; images and files are part of it."""
+    if block.kind == "result" or block.meta or block.is_summary:
         return False
-    if block.kind != "text":
-        return True
-    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
-        block.text
-    )
+    return block.kind != "text" or not block.text or bool(own_words(block.text).strip())
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
@@ -81,11 +78,11 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.is_summary or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.is_any(block.text)
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the last user message in which a person asked for something."""
+    """Return the blocks of the last user message in which a person asked for something."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if message.role != "user":
@@ -96,64 +93,85 @@ def last_request(messages: Sequence[Message]) -> set[Place]:
     return set()
 
 
-def rules(view: View) -> set[Place]:
-    """Return the blocks of standing rules; of identical copies only the latest."""
-    latest: dict[str, set[Place]] = {}
-    for position, message in enumerate(view.messages):
-        if message.role != "user":
-            continue
-        for at, block in enumerate(message.blocks):
-            if is_rule(block):
-                latest[block.text] = {Place(position, at)}
-    for found in view.answered:
-        shown = _rules_read(found.call, found.result)
-        if shown:
-            latest[shown] = {found.call_at, found.result_at}
-    return set().union(*latest.values()) if latest else set()
+class Protected:
+    """What must stay of one view, whatever layer works on it.
 
-
-def _rules_read(call: Block, result: Block) -> str | None:
-    """Tell apart what a call read of files of standing rules; None when it read none."""
-    if result.path is None and not any(name in call.text for name in PROTECTED):  # nearly always
-        return None
-    reads = reads_of(call, result)
-    if not any(paths.matches(read.path, PROTECTED) for read in reads):
-        return None
-    text = result_text(result)
-    _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.tool) else ("", "", "")
-    return "\0".join([*(read.key for read in reads), output if header else text])
-
-
-def todo(view: View) -> set[Place]:
-    """Return the last todo list, call and result, if anything on it is still to be done."""
-    for found in reversed(view.answered):
-        if is_todo(found.call.tool):
-            return {found.call_at, found.result_at} if open_items(found.call) else set()
-    return set()
-
-
-def sources(view: View, stays: Callable[[Place], bool]) -> set[Place]:
-    """Return the reads, call and result, to which results that stay only point back.
-
-    A harness answers a second read of a file with "unchanged"; without the first that says nothing.
+    ``globs`` name files beside those of standing rules: what was read of them stays as well. Each
+    answer is made once, when it is first asked for.
     """
-    if not any(b.kind == "result" and _points_back(b) for m in view.messages for b in m.blocks):
-        return set()
-    shown: dict[str, set[Place]] = {}
-    needed: set[Place] = set()
-    for found in view.answered:
-        for read in reads_of(found.call, found.result):
-            if not _points_back(found.result):
-                shown[read.key] = {found.call_at, found.result_at}
-            elif stays(found.result_at):
-                needed |= shown.get(read.key, set())
-    return needed
+
+    def __init__(self, view: View, globs: Sequence[str] = ()) -> None:
+        """Take the view; nothing is looked for yet."""
+        self._view = view
+        self._globs = (*PROTECTED, *globs)
+
+    def names(self, path: str) -> bool:
+        """Return True if what was read of this file must stay."""
+        return paths.matches(path, self._globs)
+
+    @cached_property
+    def always(self) -> set[Place]:
+        """What stays word for word: the last request, standing rules, the open todo list."""
+        return last_request(self._view.messages) | self.rules | self.todo
+
+    @cached_property
+    def with_first(self) -> set[Place]:
+        """The same, and the first request."""
+        return first_request(self._view.messages) | self.always
+
+    @cached_property
+    def rules(self) -> set[Place]:
+        """The blocks of standing rules and protected files; of identical copies the latest."""
+        latest: dict[str, set[Place]] = {}
+        for position, message in enumerate(self._view.messages):
+            if message.role != "user":
+                continue
+            for at, block in enumerate(message.blocks):
+                if is_rule(block):
+                    latest[block.text] = {Place(position, at)}
+        for found in self._view.answered:
+            shown = self._rules_read(found.call, found.result)
+            if shown:
+                latest[shown] = {found.call_at, found.result_at}
+        return set().union(*latest.values())
+
+    def _rules_read(self, call: Block, result: Block) -> str | None:
+        """Tell apart what a call read of protected files; None when it read none."""
+        is_asked = self._globs != PROTECTED or result.path is not None
+        if not is_asked and not any(name in call.text for name in PROTECTED):  # nearly always
+            return None
+        reads = reads_of(call, result)
+        if not any(self.names(read.path) for read in reads):
+            return None
+        text = result_text(result)
+        _, header, output = text.partition(_SHELL_HEADER) if is_shell(call.tool) else ("", "", "")
+        return "\0".join([*(read.key for read in reads), output if header else text])
+
+    @cached_property
+    def todo(self) -> set[Place]:
+        """The calls, with their results, that say what is still to be done."""
+        said = open_todo(self._view).said
+        return {place for found in said for place in (found.call_at, found.result_at)}
+
+    def sources(self, stays: Callable[[Place], bool]) -> set[Place]:
+        """Return the reads, call and result, to which results that stay only point back.
+
+        A harness answers a second read of a file with "unchanged"; without the first that says
+        nothing.
+        """
+        view = self._view
+        if not any(b.kind == "result" and _points_back(b) for m in view.messages for b in m.blocks):
+            return set()
+        shown: dict[str, set[Place]] = {}
+        needed: set[Place] = set()
+        for found in view.answered:
+            for read in reads_of(found.call, found.result):
+                if not _points_back(found.result):
+                    shown[read.key] = {found.call_at, found.result_at}
+                elif stays(found.result_at):
+                    needed |= shown.get(read.key, set())
+        return needed
 
 
 def _points_back(result: Block) -> bool:
     return not result.failed and points_back(result_text(result))
-
-
-def always(view: View) -> set[Place]:
-    """Return what stays anywhere: the last request, standing rules, the open todo list."""
-    return last_request(view.messages) | rules(view) | todo(view)

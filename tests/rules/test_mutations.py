@@ -9,7 +9,7 @@ from drawn import PNG, Draft, drafts, frozen, image, of_id, other, places, renam
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactctl.model import Block, Message
+from compactctl.model import BARE, Block, Message
 from compactctl.rules import RULES
 from compactctl.rules.check import breaks_pairs, pair_problems, problems
 from compactctl.rules.rule import PROFILES
@@ -195,6 +195,20 @@ def a_blank_text(draw, said):
     draft = draw(st.sampled_from(said))
     at = len(draft.blocks) if draft.role == "user" else 0
     draft.blocks.insert(at, text(draw(st.sampled_from((" ", "\n\n", "\t \r\n")))))
+
+
+@breaks("PART-01", *ANTHROPIC)
+def a_bare_string_among_the_blocks(draw, said):
+    draft = draw(st.sampled_from(said))
+    at = len(draft.blocks) if draft.role == "user" else 0
+    draft.blocks.insert(at, text("words", type=BARE))
+
+
+@breaks("PART-01", *ANTHROPIC)
+def a_bare_string_among_the_parts_of_a_result(draw, said):
+    draft, at = draw(st.sampled_from(places(said, "result")))
+    pieces = (text("x"), text("words", type=BARE))
+    draft.blocks[at] = msgspec.structs.replace(draft.blocks[at], content=pieces)
 
 
 @breaks("RESULT-01", *ANTHROPIC)

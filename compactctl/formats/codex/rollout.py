@@ -69,6 +69,8 @@ class Codex(base.Format):
     joins_answers = True
     known_types = _ENVELOPED | items.KINDS
     boundary = _COMPACTED
+    usage_keys = (b'"token_count"',)
+    usage_is_apart = True
 
     def recognises(self, record: dict[str, Any]) -> bool:
         """Recognise the envelope, the shape of a bare item, or the first line of old versions."""
@@ -160,6 +162,27 @@ class Codex(base.Format):
         """Limit the number of turns."""
         return record | {"payload": record["payload"] | {"num_turns": turns}}
 
+    def usage(self, record: dict[str, Any]) -> tuple[Any, int] | None:
+        """Return the input of the last call; the total of all calls tells which call that is."""
+        info = _usage_info(record)
+        last = info.get("last_token_usage")
+        size = last.get("input_tokens") if isinstance(last, dict) else None
+        if type(size) is not int or not size:
+            return None
+        total = info.get("total_token_usage")
+        return (total.get("total_tokens") if isinstance(total, dict) else None), size
+
+    def with_usage(self, record: dict[str, Any], size: int) -> dict[str, Any]:
+        """Say that none of the input was cached; Codex takes the total of the last call."""
+        payload, info = record["payload"], _usage_info(record)
+        last = info["last_token_usage"]
+        output = last.get("output_tokens")
+        new = last | {"input_tokens": size}
+        new["total_tokens"] = size + (output if type(output) is int else 0)
+        if "cached_input_tokens" in last:
+            new["cached_input_tokens"] = 0
+        return record | {"payload": payload | {"info": info | {"last_token_usage": new}}}
+
 
 class _History:
     """Feeds the view; ``run`` numbers the runs of items that make one assistant message."""
@@ -228,6 +251,15 @@ class _History:
         del self.prompts[-turns:]
         self.run += 1
         self.builder.rewrite(lambda block: block if (block.entry, block.at) < cut else None)
+
+
+def _usage_info(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ``token_count`` event tells; {} for any other line, or if it tells nothing."""
+    payload = record.get("payload")
+    if not isinstance(payload, dict) or payload.get("type") != "token_count":
+        return {}
+    info = payload.get("info")
+    return info if isinstance(info, dict) else {}
 
 
 def _items(record: dict[str, Any]) -> list[Any]:

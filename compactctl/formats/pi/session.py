@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _TYPES = frozenset({"session", "message", "compaction", "branch_summary", "custom_message"})
 _TYPES |= {"custom", "label", "model_change", "thinking_level_change", "session_info"}
 _SUMMARIES = ("compaction", "branch_summary")
+_SIZES = ("input", "cacheRead", "cacheWrite")
 _USERS = ("user", "custom", "hookMessage")
 
 
@@ -150,9 +151,18 @@ class Pi(base.Format):
         usage = message.get("usage") if isinstance(message, dict) else None
         if not isinstance(usage, dict):
             return None
-        sizes = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
-        size = sum(size for size in sizes if type(size) is int)
+        size = sum(usage[key] for key in _SIZES if type(usage.get(key)) is int)
         return (record.get("id") or record.get("timestamp"), size) if size else None
+
+    def with_usage(self, record: dict[str, Any], size: int) -> dict[str, Any]:
+        """Say that all of the input was new; pi takes the total, or else adds up the parts."""
+        message = record["message"]
+        usage = message["usage"]
+        new = usage | dict.fromkeys([key for key in _SIZES if key in usage], 0) | {"input": size}
+        if "totalTokens" in usage:
+            output = usage.get("output")
+            new["totalTokens"] = size + (output if type(output) is int else 0)
+        return record | {"message": message | {"usage": new}}
 
 
 def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
