@@ -54,8 +54,10 @@ class Agent(ABC):
     """The model that it works with."""
     fill: int
     """Tokens of files that leave its window so full that it would compact when it goes on."""
-    adds: tuple[str, ...] = ()
-    """How texts begin that it puts into a user's message by itself."""
+    filler = ""
+    """What it lets the model say when a session ends with the user's words."""
+    added = "(?!)"
+    """A pattern of texts that it puts into a user's message, or behind a text, by itself."""
 
     @property
     def version(self) -> str:

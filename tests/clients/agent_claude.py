@@ -22,12 +22,12 @@ class ClaudeCode(Agent):
     """``claude -p``, with what it would send elsewhere turned off."""
 
     title = "Claude Code"
-    model = "claude-sonnet-4-5-20250929"
-    fill = 141_000
-    adds = ("<system-reminder>",)
+    model = "claude-opus-4-6"
+    filler = "No response requested."
+    added = r"\s*<system-reminder>.*?</system-reminder>\s*"
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self, package: str, fill: int) -> None:
+        self.package, self.fill = package, fill
 
     def read(self, path: Path) -> Call:
         return Call("Read", {"file_path": str(path)})

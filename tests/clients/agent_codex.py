@@ -34,8 +34,11 @@ class Codex(Agent):
     title = "Codex CLI"
     package = "@openai/codex"
     model = "gpt-5.5"
-    fill = 245_000
-    adds = ("# AGENTS.md instructions", "<environment_context>")
+    fill = 241_000
+    added = (
+        r"# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*"
+        r"|<environment_context>.*?</environment_context>\s*"
+    )
 
     def read(self, path: Path) -> Call:
         return Call("exec_command", {"cmd": f"cat {path}", "max_output_tokens": 30_000})

@@ -27,6 +27,8 @@ class Step:
 
     prompt: str
     replies: tuple[Reply, ...]
+    compacts: bool = False
+    """The agent may compact by itself."""
 
 
 def small(agent: Agent, work: Path) -> list[Step]:
@@ -69,6 +71,18 @@ def full(agent: Agent, work: Path) -> list[Step]:
     ]
 
 
+def compacted(agent: Agent, work: Path) -> list[Step]:
+    """Return a session that the agent compacted by itself, and went on with."""
+    again = Reply("Once more.", (agent.read(work / "a.txt"), agent.shell("seq 1 900")))
+    last = Step("And b.txt?", (Reply(calls=(agent.read(work / "b.txt"),)), Reply("That too.")))
+    return [
+        *full(agent, work),
+        Step("Look at a.txt again.", (again, Reply("The same.")), compacts=True),
+        last,
+        Step("Thank you.", (Reply("You are welcome."),)),
+    ]
+
+
 def write_files(agent: Agent, work: Path, edition: int) -> None:
     """Write the files that the sessions read; each edition of them differs."""
     big = agent.fill * CHARACTERS_A_TOKEN // (2 * BIG_FILES * len(LINE))
@@ -88,9 +102,12 @@ def make(agent: Agent, server: Loopback, steps: list[Step], place: Place) -> byt
     for edition, step in enumerate(steps):
         write_files(agent, place.work, edition)
         place.home.mkdir(parents=True, exist_ok=True)
-        done = agent.start(server, place, step.prompt, session, step.replies, compacts=False)
+        done = agent.start(
+            server, place, step.prompt, session, step.replies, compacts=step.compacts
+        )
         found = agent.sessions(place)
-        if done.code or len(found) != 1 or len(done.bodies) != len(step.replies):
+        went = done.code == 0 and len(done.bodies) == len(step.replies)
+        if not went or len(found) != 1 or done.summaries != step.compacts:
             raise RuntimeError(f"{agent.title} made no session: {done.said[-400:]}")
         session = found[0]
     return session.read_bytes() if session else b""

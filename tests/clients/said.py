@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactctl.model import result_text
@@ -23,11 +25,6 @@ class Said(NamedTuple):
     role: str
     kind: str
     text: str
-
-    def __str__(self) -> str:
-        text = " ".join(self.text.split())
-        cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
-        return f"{self.role} {self.kind}: {cut}"
 
 
 def of_view(data: bytes) -> list[Said]:
@@ -53,20 +50,43 @@ def of_request(body: dict[str, Any]) -> list[Said]:
     ]
 
 
-def difference(view: list[Said], sent: list[Said], adds: tuple[str, ...] = ()) -> str:
+def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    What the agent puts in by itself, user's texts that begin with one of ``adds``, may stand
-    anywhere in the request.
+    What the agent puts in by itself, texts that match ``added``, may stand between the user's
+    blocks and behind what one of them says; white space at the end of that is no difference.
     """
+    own = re.compile(f"(?:{added})*", re.DOTALL)
     at = 0
     for said in sent:
-        if at < len(view) and said == view[at]:
+        wanted = view[at] if at < len(view) else None
+        if wanted and _is(said, wanted, own):
             at += 1
-        elif not (said[:2] == ("user", "text") and said.text.lstrip().startswith(adds)):
-            wanted = f"; the view goes on with {view[at]}" if at < len(view) else ""
-            return f"block {at} sent is not in the view: {said}{wanted}"
-    return f"block {at} of {len(view)} is not sent: {view[at]}" if at < len(view) else ""
+        elif said[:2] != ("user", "text") or not own.fullmatch(said.text):
+            then = f"; the view goes on with {_shown(wanted, said)}" if wanted else ""
+            return f"block {at} sent is not in the view: {_shown(said, wanted)}{then}"
+    return f"block {at} of {len(view)} is not sent: {_shown(view[at])}" if at < len(view) else ""
+
+
+def _is(said: Said, wanted: Said, own: re.Pattern[str]) -> bool:
+    """Return True if a block says what the view wants, and no more than the agent added."""
+    if said == wanted:
+        return True
+    text = wanted.text.rstrip()
+    if said[:2] != wanted[:2] or said.role != "user" or not said.text.startswith(text):
+        return False
+    return bool(own.fullmatch(said.text[len(text) :].strip()))
+
+
+def _shown(said: Said, other: Said | None = None) -> str:
+    """Return a block in short, from a little before where it parts from ``other``."""
+    start = 0
+    if other and other[:2] == said[:2]:
+        start = max(len(os.path.commonprefix([said.text, other.text])) - SHOWN // 4, 0)
+    text = said.text[start : start + SHOWN]
+    before = f"… (after {start:,})" if start else ""
+    after = f"… (of {len(said.text):,})" if start + SHOWN < len(said.text) else ""
+    return f"{said.role} {said.kind} {before}{text!r}{after}"
 
 
 def _of_block(role: str, block: Block) -> Said:
