@@ -15,6 +15,7 @@ from streams import Reply
 
 if TYPE_CHECKING:
     from loopback import Loopback
+    from said import Said
     from streams import Call
 
 MODULES = Path(__file__).resolve().parents[2] / ".venv" / "clients" / "node_modules"
@@ -91,9 +92,9 @@ class Agent(ABC):
     def command(self, prompt: str, place: Place, session: Path | None) -> list[str]:
         """Return the command line that goes on with a session, or starts one."""
 
-    def unwrapped(self, text: str) -> str:
-        """Return a text without what the agent puts around it when it sends."""
-        return text
+    def plain(self, piece: Said) -> Said:
+        """Return a piece of a view or a request without what the agent makes of it on its way."""
+        return piece
 
     def fit(self, data: bytes, place: Place) -> bytes:
         """Return a session with what ties it to another machine or provider set to this one."""

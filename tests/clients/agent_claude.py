@@ -14,6 +14,8 @@ from streams import Call
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from said import Said
+
 NEW = "11111111-2222-4333-8444-555555555555"
 """The id of a session that is started here."""
 
@@ -38,6 +40,13 @@ class ClaudeCode(Agent):
     def asks_for_summary(self, body: dict[str, Any]) -> bool:
         return "detailed summary of the conversation" in json.dumps(body["messages"][-1:])
 
+    def plain(self, piece: Said) -> Said:
+        """Name the tool for sub-agents by its new name, as the agent does."""
+        old = piece.kind == "call"
+        return (
+            piece._replace(text=re.sub("^(\\S+) Task ", r"\1 Agent ", piece.text)) if old else piece
+        )
+
     def path(self, data: bytes, place: Place) -> Path:
         slug = re.sub("[^A-Za-z0-9]", "-", str(place.work))
         name = first(data, "sessionId").get("sessionId", NEW)
@@ -48,7 +57,8 @@ class ClaudeCode(Agent):
 
     def command(self, prompt: str, place: Place, session: Path | None) -> list[str]:
         which = ["--resume", session.stem] if session else ["--session-id", NEW]
-        return [*self._program(), "-p", prompt, *which, "--model", self.model]
+        model = _model(session.read_bytes()) if session else ""
+        return [*self._program(), "-p", prompt, *which, "--model", model or self.model]
 
     def settle(self, place: Place, url: str, *, compacts: bool) -> dict[str, str]:
         off = ("DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING")
@@ -63,3 +73,9 @@ class ClaudeCode(Agent):
             return ["node", str(script)]
         machine = "arm64" if platform.machine() in {"arm64", "aarch64"} else "x64"
         return [str(MODULES / f"{self.package}-{sys.platform}-{machine}" / "claude")]
+
+
+def _model(data: bytes) -> str:
+    """Return the model of the last answer: thinking of another model is not sent."""
+    found = re.findall(rb'"model":"(claude-[^"]+)"', data)
+    return found[-1].decode() if found else ""

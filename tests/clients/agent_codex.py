@@ -34,7 +34,7 @@ class Codex(Agent):
     title = "Codex CLI"
     package = "@openai/codex"
     model = "gpt-5.5"
-    fill = 241_000
+    fill = 235_000
     added = (
         r"# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*"
         r"|<environment_context>.*?</environment_context>\s*"

@@ -12,6 +12,8 @@ from streams import Call
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from said import Said
+
 WRAPPER = (
     "The conversation history before this point was compacted into the following summary:"
     "\n\n<summary>\n(.*)\n</summary>"
@@ -41,9 +43,9 @@ class Pi(Agent):
     def sessions(self, place: Place) -> list[Path]:
         return sorted((place.home / "sessions").glob("*.jsonl"))
 
-    def unwrapped(self, text: str) -> str:
-        found = re.fullmatch(WRAPPER, text, re.DOTALL)
-        return found[1] if found else text
+    def plain(self, piece: Said) -> Said:
+        found = re.fullmatch(WRAPPER, piece.text, re.DOTALL)
+        return piece._replace(text=found[1]) if found else piece
 
     def fit(self, data: bytes, place: Place) -> bytes:
         lines = data.splitlines(keepends=True)
@@ -53,8 +55,8 @@ class Pi(Agent):
         file = session or self.path(b"", place)
         file.parent.mkdir(parents=True, exist_ok=True)
         program = ["node", str(MODULES / self.package / "dist" / "cli.js")]
-        model = ["--provider", "anthropic", "--model", self.model]
-        return [*program, "--session", str(file), *model, "-p", prompt]
+        model = [] if session else ["--model", self.model]
+        return [*program, "--session", str(file), "--provider", "anthropic", *model, "-p", prompt]
 
     def settle(self, place: Place, url: str, *, compacts: bool) -> dict[str, str]:
         folder = place.home / ".pi" / "agent"

@@ -71,7 +71,7 @@ def _go_on(
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), work)
         path = agent.put(data, place)
-        view = said.of_view(path.read_bytes())
+        view = [agent.plain(piece) for piece in said.of_view(path.read_bytes())]
         done = agent.start(server, place, PROMPT, path)
         if session.is_full and not change.argv:
             return [] if done.summaries else ["the agent did not compact a full window"]
@@ -100,12 +100,12 @@ def _conversation(agent: Agent, body: dict[str, object]) -> list[Said]:
     for own in (("user", PROMPT), ("assistant", agent.filler)):
         if sent and (sent[-1].role, sent[-1].text) == own and sent[-1].kind == "text":
             sent.pop()
-    return [piece._replace(text=agent.unwrapped(piece.text)) for piece in sent]
+    return [agent.plain(piece) for piece in sent]
 
 
 def _left(agent: Agent, view: list[Said], path: Path, place: Place) -> list[str]:
     """Return what is wrong with the session file that the agent left."""
     if agent.sessions(place) != [path]:
         return ["the agent began another session"]
-    now = said.of_view(path.read_bytes())
+    now = [agent.plain(piece) for piece in said.of_view(path.read_bytes())]
     return [] if now[: len(view)] == view else ["the session file lost what it held"]

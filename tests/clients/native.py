@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RULE = "RULE-MARKER: never touch the file b.txt."
 """Stands in the folder's standing rules, which every request must hold."""
 RULE_FILES = ("CLAUDE.md", "AGENTS.md")
+WORDS = "word " * 4000
+"""The step over the limit is the user's: where the results take it, Codex compacts at once."""
 BIG_FILES = 14
 LINE = "{name} line {number}: word word word word word word word word word word word word\n"
 
@@ -67,7 +69,7 @@ def full(agent: Agent, work: Path) -> list[Step]:
     return [
         Step("Read all that is here.", (*replies, Reply("A lot of words."))),
         Step("All of it has changed: again.", (*replies, Reply("As many words as before."))),
-        Step("Which is the longest?", (Reply("All are of one length."),)),
+        Step(f"Which of these is missing? {WORDS}", (Reply("None of them."),)),
     ]
 
 
@@ -107,7 +109,7 @@ def make(agent: Agent, server: Loopback, steps: list[Step], place: Place) -> byt
         )
         found = agent.sessions(place)
         went = done.code == 0 and len(done.bodies) == len(step.replies)
-        if not went or len(found) != 1 or done.summaries != step.compacts:
+        if not went or len(found) != 1 or bool(done.summaries) != step.compacts:
             raise RuntimeError(f"{agent.title} made no session: {done.said[-400:]}")
         session = found[0]
     return session.read_bytes() if session else b""

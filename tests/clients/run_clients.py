@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from changes import Change
 
 AGENTS = {
-    "claude-code": ClaudeCode("@anthropic-ai/claude-code", fill=142_000),
-    "claude-code-js": ClaudeCode("claude-code-js", fill=142_000),
+    "claude-code": ClaudeCode("@anthropic-ai/claude-code", fill=138_000),
+    "claude-code-js": ClaudeCode("claude-code-js", fill=138_000),
     "codex": Codex(),
     "pi": Pi(),
 }

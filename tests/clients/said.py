@@ -53,8 +53,8 @@ def of_request(body: dict[str, Any]) -> list[Said]:
 def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    What the agent puts in by itself, texts that match ``added``, may stand between the user's
-    blocks and behind what one of them says; white space at the end of that is no difference.
+    What the agent puts in by itself, texts and results that match ``added``, may stand between the
+    blocks and behind what one of the user's says; white space at the end of that is no difference.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
     at = 0
@@ -62,7 +62,7 @@ def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
         wanted = view[at] if at < len(view) else None
         if wanted and _is(said, wanted, own):
             at += 1
-        elif said[:2] != ("user", "text") or not own.fullmatch(said.text):
+        elif said.role != "user" or not own.fullmatch(said.text):
             then = f"; the view goes on with {_shown(wanted, said)}" if wanted else ""
             return f"block {at} sent is not in the view: {_shown(said, wanted)}{then}"
     return f"block {at} of {len(view)} is not sent: {_shown(view[at])}" if at < len(view) else ""
@@ -117,7 +117,8 @@ def _of_item(item: dict[str, Any]) -> Iterator[Said]:
                 image = part["type"] == "input_image"
                 yield Said(item["role"], "image" if image else "text", part.get("text", ""))
     elif kind.endswith("_call") and "call_id" in item:
-        arguments = item["input"] if "input" in item else item.get("arguments", "{}")
+        free = {"input": item["input"]} if "input" in item else {}
+        arguments = item.get("arguments") or json.dumps(free)
         yield _call(item["call_id"], item.get("name", kind), arguments)
     elif kind.endswith("_output"):
         yield _result(item["call_id"], *_texts(_parts(item["output"], "input_text")))
