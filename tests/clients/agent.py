@@ -55,10 +55,8 @@ class Agent(ABC):
     """The model that it works with."""
     fill: int
     """Tokens of files that leave its window so full that it would compact when it goes on."""
-    filler = ""
-    """What it lets the model say when a session ends with the user's words."""
     added = "(?!)"
-    """A pattern of texts that it puts into a user's message, or behind a text, by itself."""
+    """A pattern of what it puts in by itself: texts, and results behind their ids."""
 
     @property
     def version(self) -> str:

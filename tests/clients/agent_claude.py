@@ -25,8 +25,7 @@ class ClaudeCode(Agent):
 
     title = "Claude Code"
     model = "claude-opus-4-6"
-    filler = "No response requested."
-    added = r"\s*<system-reminder>.*?</system-reminder>\s*"
+    added = r"\s*<system-reminder>.*?</system-reminder>\s*|No response requested\."
 
     def __init__(self, package: str, fill: int) -> None:
         self.package, self.fill = package, fill

@@ -37,7 +37,7 @@ class Codex(Agent):
     fill = 235_000
     added = (
         r"# AGENTS\.md instructions.*?</INSTRUCTIONS>\s*"
-        r"|<environment_context>.*?</environment_context>\s*"
+        r"|<environment_context>.*?</environment_context>\s*|\S+ aborted"
     )
 
     def read(self, path: Path) -> Call:

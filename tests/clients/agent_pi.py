@@ -27,6 +27,7 @@ class Pi(Agent):
     package = "@mariozechner/pi-coding-agent"
     model = "claude-sonnet-4-5"
     fill = 188_000
+    added = r"\S+ No result provided"
 
     def read(self, path: Path) -> Call:
         return Call("read", {"path": str(path)})

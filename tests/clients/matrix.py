@@ -97,9 +97,8 @@ def _sent(agent: Agent, view: list[Said], done: Outcome, session: Session) -> li
 def _conversation(agent: Agent, body: dict[str, object]) -> list[Said]:
     """Return what a request says, without the prompt of this run and the agent's wrappers."""
     sent = said.of_request(body)
-    for own in (("user", PROMPT), ("assistant", agent.filler)):
-        if sent and (sent[-1].role, sent[-1].text) == own and sent[-1].kind == "text":
-            sent.pop()
+    if sent and sent[-1].text == PROMPT:
+        sent.pop()
     return [agent.plain(piece) for piece in sent]
 
 

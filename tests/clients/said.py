@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,8 +53,8 @@ def of_request(body: dict[str, Any]) -> list[Said]:
 def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    What the agent puts in by itself, texts and results that match ``added``, may stand between the
-    blocks and behind what one of the user's says; white space at the end of that is no difference.
+    What the agent puts in by itself, as ``added`` matches it, may stand between the blocks and
+    behind what one of the user's says; white space at the end of that is no difference.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
     at = 0
@@ -62,7 +62,7 @@ def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
         wanted = view[at] if at < len(view) else None
         if wanted and _is(said, wanted, own):
             at += 1
-        elif said.role != "user" or not own.fullmatch(said.text):
+        elif not own.fullmatch(said.text):
             then = f"; the view goes on with {_shown(wanted, said)}" if wanted else ""
             return f"block {at} sent is not in the view: {_shown(said, wanted)}{then}"
     return f"block {at} of {len(view)} is not sent: {_shown(view[at])}" if at < len(view) else ""
@@ -82,7 +82,9 @@ def _shown(said: Said, other: Said | None = None) -> str:
     """Return a block in short, from a little before where it parts from ``other``."""
     start = 0
     if other and other[:2] == said[:2]:
-        start = max(len(os.path.commonprefix([said.text, other.text])) - SHOWN // 4, 0)
+        parted = (a != b for a, b in zip(said.text, other.text, strict=False))
+        same = next((at for at, differs in enumerate(parted) if differs), len(other.text))
+        start = max(same - SHOWN // 4, 0)
     text = said.text[start : start + SHOWN]
     before = f"… (after {start:,})" if start else ""
     after = f"… (of {len(said.text):,})" if start + SHOWN < len(said.text) else ""
@@ -129,10 +131,8 @@ def _of_item(item: dict[str, Any]) -> Iterator[Said]:
 
 
 def _call(call_id: str | None, tool: str, arguments: str) -> Said:
-    try:
+    with contextlib.suppress(ValueError):
         arguments = json.dumps(json.loads(arguments), sort_keys=True)
-    except ValueError:
-        pass
     return Said("assistant", "call", f"{call_id} {tool} {arguments}")
 
 
