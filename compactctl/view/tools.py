@@ -111,6 +111,11 @@ def is_todo_call(call: Block) -> bool:
     return is_todo(call.tool) or call.tool in {"TaskCreate", "TaskUpdate"}
 
 
+def begins_todo(call: Block) -> bool:
+    """Return True if a call writes down something that no call before it did."""
+    return is_todo(call.tool) or call.tool == "TaskCreate"
+
+
 class Todo(msgspec.Struct, frozen=True):
     """What is still to be done, and the calls that say so."""
 
