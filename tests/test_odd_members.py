@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import transcripts
 
 from compactctl import formats, layers, pipeline, slim, stats
-from compactctl.errors import CompactctlError
+from compactctl.errors import CompactctlError, InputError
 from compactctl.repair.engine import repair
 from compactctl.rules import findings
 from compactctl.rules.check import breaks_pairs, problems
@@ -207,7 +207,7 @@ def test_an_odd_member_is_found_or_mended_or_refused_in_plain_words(name, data):
     for form in (name, None):
         try:
             found = load(odd, form)
-        except CompactctlError:
+        except InputError:
             continue
         for profile in PROFILES:
             findings.find(found, profile, sendable=True)

@@ -229,9 +229,7 @@ def test_the_results_of_calls_in_a_line_too_long_to_read_stay(monkeypatch):
     assert list(done.lines) == written
 
 
-@pytest.mark.parametrize(
-    "name", ["03-history-copied-by-resume-two-roots", "duplicate-uuid-result"]
-)
+@pytest.mark.parametrize("name", ["03-history-copied-by-resume-two-roots", "duplicate-uuid-result"])
 def test_case_what_stands_in_the_file_twice_is_neither_renamed_nor_answered_again(name):
     raw = case(name)
     assert repaired(raw).lines is raw
