@@ -29,15 +29,17 @@ from compactctl.durable import stream
 from compactctl.durable.policy import load_policy
 from compactctl.durable.records import SourceResolution, to_json
 from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
-from compactctl.errors import UsageError
+from compactctl.errors import InputError, UsageError
 from compactctl.files.output import write_output
 from compactctl.files.reading import STANDARD, read_lines
+from compactctl.formats import detect
 from compactctl.jsonl import exact
 from compactctl.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compactctl.formats.base import Format
     from compactctl.transcript.accounting import Output
 
 
@@ -76,7 +78,7 @@ def run(options: Options) -> int:
     stream.state_of(there)  # a state file has to hold by itself
     added = stream.merge(here, there)
     found = resolve_durable_sources(stream.state_of([*here, *added]), resolver)
-    woven = stream.weave(lines, here, added, found)
+    woven = stream.weave(lines, here, added, found, _format(lines))
     warnings = _no_folders(resolver)
     if options.report:
         entry = report.plain(
@@ -101,6 +103,14 @@ COMMAND = Command(
     run,
     "compactctl resolve session.jsonl --state state.jsonl --transcripts sessions",
 )
+
+
+def _format(lines: Sequence[bytes]) -> Format | None:
+    """Return the format of a session, None for lines of no known one."""
+    try:
+        return detect.format_of(lines)
+    except InputError:
+        return None
 
 
 def _check(options: Options) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript import relink, usage
+from compactctl.transcript import placing, relink, usage
 from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
 from compactctl.transcript.relink import Made
@@ -109,7 +109,11 @@ def rewrite(
     if recorded is not None:
         at = plan.moves.get(recorded.entry, recorded.entry)
         _set_usage(transcript, at, recorded.size, changed)
-    return account(transcript.entries, *emit(transcript.entries, changed, created))
+    is_new = bool(changed or created)
+    written = emit(transcript.entries, changed, created)
+    if is_new:
+        return account(transcript.entries, *placing.inside(transcript.format, *written))
+    return account(transcript.entries, *written)
 
 
 def _set_usage(
