@@ -40,8 +40,8 @@ def write(
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
     went, say: those go too; nor may it hide what stays, so forks that would are made straight. And
-    a rollback that takes back more turns than there are is cut to
-    those, or it would take back what a layer made.
+    a rollback that takes back more turns than there are is cut to those, or it would take back
+    what a layer made.
 
     Raises:
         CompactctlError: what is read back is not what was meant.
@@ -235,7 +235,8 @@ def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int
     The first line of an answer says where it stands, be others between its lines. When all of it
     goes, thinking say, what is left of the answer goes there, or it would move behind its results.
     """
-    if not transcript.hides or transcript.format.line_is_message:
+    links = transcript.format.links
+    if not transcript.hides or links is None or links.follows:  # lines stand as they are read
         return {}
     first = {
         block.entry: min(other.entry for other in message.blocks)
