@@ -22,11 +22,13 @@ from compactctl.durable.records import (
 from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
 from compactctl.model import MADE
+from compactctl.transcript import placing
 from compactctl.transcript.accounting import Output, account_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from compactctl.formats.base import Format
 
 _MENTION = re.compile(
     rb'"type"\s*:\s*"compactctl\.(?:fact|pending_item|retrieval_evidence|source_resolution)"'
@@ -174,8 +176,11 @@ def weave(
     here: Iterable[RecordLine],
     state: Sequence[RecordLine],
     found: Sequence[SourceResolution],
+    form: Format | None = None,
 ) -> Output:
     """Put records of a state and the resolutions found now at the end of a stream.
+
+    Where the agent of a format would not read it then, they stand inside.
 
     Resolutions that an earlier run left go, unless they say the same. A torn last line stays the
     last: anywhere else it would be damage.
@@ -192,6 +197,8 @@ def weave(
     added = [*(line.raw for line in state), *new]
     whole, at = _with_end([line for line in left if line], added)
     origins[at:at] = [MADE] * len(added)
+    if form is not None and whole != lines:
+        return account_lines(lines, *placing.inside(form, whole, origins))
     return account_lines(lines, whole, origins)
 
 

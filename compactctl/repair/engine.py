@@ -16,7 +16,7 @@ from compactctl.repair import lines as repair_lines
 from compactctl.repair.case import Deed
 from compactctl.rules import BY_ID, RULES, findings
 from compactctl.rules.item_types import OPAQUE
-from compactctl.transcript import loading
+from compactctl.transcript import loading, placing
 from compactctl.transcript.accounting import Output, account_lines
 from compactctl.transcript.rewrite import changed_entries, rewrite
 from compactctl.view.compare import first_change, first_difference, same_view
@@ -92,6 +92,9 @@ def repair(
     for _ in range(_ROUNDS):
         done = _round(now, new, mode, last)
         if done is None or not any(raw.strip() for raw, _ in done.pieces):
+            if fixes:
+                new, origins = placing.inside(now.format, new, origins)
+                now = loading.parse(new, name, now.format)
             return Repaired(before, now, account_lines(lines, new, origins), fixes, _left(now))
         fixes += [Fix(d.rule, now.line_of(d.entry), d.call_id, d.did, d.tool) for d in done.deeds]
         new, origins = _joined(done.pieces, origins)

@@ -16,7 +16,7 @@ import msgspec
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript import relink, usage
+from compactctl.transcript import placing, relink, usage
 from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
 from compactctl.transcript.relink import Made
@@ -40,8 +40,8 @@ def write(
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
     went, say: those go too; nor may it hide what stays, so forks that would are made straight. And
-    a rollback that takes back more turns than there are is cut to
-    those, or it would take back what a layer made.
+    a rollback that takes back more turns than there are is cut to those, or it would take back
+    what a layer made.
 
     Raises:
         CompactctlError: what is read back is not what was meant.
@@ -109,7 +109,11 @@ def rewrite(
     if recorded is not None:
         at = plan.moves.get(recorded.entry, recorded.entry)
         _set_usage(transcript, at, recorded.size, changed)
-    return account(transcript.entries, *emit(transcript.entries, changed, created))
+    is_new = bool(changed or created)
+    written = emit(transcript.entries, changed, created)
+    if is_new:
+        return account(transcript.entries, *placing.inside(transcript.format, *written))
+    return account(transcript.entries, *written)
 
 
 def _set_usage(
@@ -232,8 +236,8 @@ def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int
     The first line of an answer says where it stands, be others between its lines. When all of it
     goes, thinking say, what is left of the answer goes there, or it would move behind its results.
     """
-    form = transcript.format
-    if not transcript.hides or form.line_is_message or form.joins_answers:  # each stands by itself
+    links = transcript.format.links
+    if not transcript.hides or links is None or links.follows:  # lines stand as they are read
         return {}
     first = {
         block.entry: min(other.entry for other in message.blocks)
