@@ -78,7 +78,7 @@ def _sound(part: Any) -> list[Any]:
         if isinstance(listed, list):
             return [part | {"content": [new for each in listed for new in _sound(each)]}]
         return [part]
-    if isinstance(part.get("type"), str):
+    if isinstance(part.get("type"), str) and part["type"]:
         return [part]
     said = part.get("text")
     return [{"type": "text", "text": said if isinstance(said, str) else _spelled(part)}]

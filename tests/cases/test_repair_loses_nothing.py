@@ -163,6 +163,12 @@ def test_in_utf_8_a_single_foreign_letter_comes_back_and_a_cut_one_is_marked():
     assert said(repaired([odd], "messages")) == ["größer — Maß \ufffd"]
 
 
+@pytest.mark.parametrize("nuls", [b"\0" * 2000, b"\0"])
+def test_a_run_of_nul_bytes_makes_no_line_utf_16(nuls):
+    odd = nuls + '{"role":"user","content":"größer"}'.encode() + nuls + b"\n"
+    assert said(repaired([odd], "messages")) == ["größer"]
+
+
 def test_words_in_utf_8_stay_as_they_are():
     raw = lines(user("größer — als “vorher” ≥ 5"), assistant("é"))
     assert repaired(raw).lines is raw
@@ -288,6 +294,7 @@ def test_case_strings_among_blocks_become_texts(name):
         ([{"text": "words"}], ["words"]),
         ([7, None, True, "b"], ["7", "true", "b"]),
         ([["nested"]], ['["nested"]']),
+        ([{"type": "", "text": "words"}], ["words"]),
     ],
 )
 @pytest.mark.parametrize("name", ["messages", "claude-code", "pi"])
