@@ -63,7 +63,7 @@ def _run(layer: str, options: Options) -> int:
     common = options.common
     check_outputs(options.file, common.output, common.report, in_place=common.in_place)
     counter = counter_for_one(common.tokenizer)
-    found = read(options.file, common.format)
+    found = read(options.file, common.format, common.leaf)
     keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
     result = pipeline.run(
         found,
