@@ -81,6 +81,14 @@ RULES = (
         "the chain of parents from the last entry ends here, messages outside it have other roots",
         "set the parent of this entry to the id of the entry before",
     ),
+    file_rule(
+        "20",
+        "warning",
+        "an answer stands beside the chain of parents, which went on from an error in its place",
+        "set the parent of the entry behind it to its last one",
+        raised_when=LOSS,
+        repaired=True,
+    ),
 )
 
 
@@ -97,6 +105,8 @@ def find(transcript: Transcript) -> Iterator[Fault]:
             yield from _duplicates(transcript, tags)
         if not graph.is_one:
             yield from _breaks(transcript, tags, graph, shown, follows=form.links.follows)
+        if not form.links.follows and not graph.is_chain:
+            yield from _beside(transcript, graph)
         yield from _rewinds(transcript, tags, graph, shown)
     if form.known_types and not form.known_types.issuperset(tags.types):
         yield from _unknown(transcript, tags, form.known_types)
@@ -151,6 +161,34 @@ def _breaks(
         yield Fault(rule, line, loses if raised else "", raised=raised)
     if lost and reach.end not in broken and not follows:  # where it does, roots are branches
         yield Fault("FILE-18", transcript.entries[reach.end].line, loses)
+
+
+def _beside(transcript: Transcript, graph: EntryGraph) -> Iterator[Fault]:
+    """Find the answers that resume loses though their chain hangs on the way back."""
+    for first, last, _ in slipped(transcript, graph):
+        line = transcript.entries[first].line
+        text = f"up to line {transcript.entries[last].line}; resume would lose 1 message"
+        yield Fault("FILE-20", line, text, raised=True)
+
+
+def slipped(transcript: Transcript, graph: EntryGraph) -> list[tuple[int, int, int]]:
+    """Return the answers beside the way back: first entry, last one, and what is to follow it.
+
+    The view shows them, for nothing took their place.
+    """
+    said = [message for message in transcript.messages if message.role == "assistant"]
+    shown = transcript.shown()
+    path, _ = graph.walk(max(shown, default=NOWHERE))
+    found: list[tuple[int, int, int]] = []
+    for message in said:
+        entries = {block.entry for block in message.blocks} - {NOWHERE}
+        first, last = min(entries), max(entries)
+        is_one = graph.places.get(graph.ids[first]) == first  # ids that repeat tell nothing
+        if is_one and path.keys().isdisjoint(entries) and graph.up[first] in path:
+            after = min((at for at in path if at > last), default=NOWHERE)
+            if after != NOWHERE:
+                found.append((first, last, after))
+    return found
 
 
 class _Reach:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 from builders import COUNTER, TIGHT, assistant, exchange, lines, load, texts, user
 
 from compactctl import pipeline
+from compactctl.repair.engine import repair
 from compactctl.rules import chain
 from compactctl.rules.check import problems
 
@@ -69,6 +71,38 @@ def test_a_leaf_that_is_not_there_is_a_usage_error(tmp_path):
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
     assert b"has no entry with the id 'x'" in done.stderr
+
+
+def slipped():
+    """A prompt whose answer stands beside the chain, which went on from an error."""
+    made = records(user("go"), assistant("the answer"), user("on"), assistant("done"))
+    error = {"type": "system", "subtype": "api_error", "uuid": "e", "sessionId": "s"}
+    error |= {"parentUuid": made[0]["uuid"]}
+    made[2]["parentUuid"] = "e"
+    return load(dumped([made[0], error, *made[1:]]), "claude-code")
+
+
+def test_an_answer_that_slipped_off_the_chain_is_named_with_its_loss():
+    found = slipped()
+    assert "the answer" in texts(found.messages)
+    (fault,) = [fault for fault in chain.find(found) if fault.raised]
+    assert (fault.rule, fault.line) == ("FILE-20", 3)
+    assert fault.text.endswith("resume would lose 1 message")
+
+
+def test_repair_leads_the_chain_through_it():
+    raw = [entry.raw for entry in slipped().entries]
+    done = repair(raw, "s", "claude-code")
+    assert [fix.rule for fix in done.fixes] == ["FILE-20"]
+    assert told(load(done.lines, "claude-code")) == []
+    assert "the answer" in texts(load(done.lines, "claude-code").messages)
+
+
+@pytest.mark.parametrize("layer", TIGHT)
+def test_no_layer_hides_an_answer_beside_the_chain(layer):
+    result = pipeline.run(slipped(), (layer,), TIGHT, COUNTER)
+    after = load(result.written().lines(), "claude-code")
+    assert texts(after.messages) == texts(result.messages)
 
 
 def test_parallel_results_are_no_branch():
@@ -181,3 +215,12 @@ def test_out_of_order_entries_of_pi_make_no_circle():
         after = load(result.written().lines(), "pi")
         assert len(after.messages) == len(result.messages)
         assert not [fault for fault in chain.find(after) if fault.rule == "FILE-13"]
+
+
+def test_many_rollbacks_take_linear_time():
+    said = records(user("a"), assistant("b"), name="codex")
+    back = {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}
+    start = time.process_time()
+    found = load(dumped([*said, *said, back] * 5000), "codex")
+    assert len(found.messages) == 2 * 5000
+    assert time.process_time() - start < 10  # it took a minute when each went through the view
