@@ -233,6 +233,8 @@ def _chain(names: str) -> tuple[str, ...]:
 
 
 def _many(sources: list[str], options: Options) -> int:
+    if options.common.leaf is not None:
+        raise UsageError("--leaf names an entry of one file: give one FILE, and -o FILE")
     from compactctl.bulk.settings import Settings  # noqa: PLC0415 (only for bulk runs)
 
     common, many = options.common, options.bulk
@@ -301,7 +303,7 @@ def _one(file: str, options: Options) -> None:
     check_outputs(file, common.output, common.report, in_place=common.in_place)
     compaction = _compaction(options)
     counter = counter_for_one(common.tokenizer)
-    found = read(file, common.format)
+    found = read(file, common.format, common.leaf)
     carried = _read_state(options.state, found) if options.state else []
     result = compact(found, compaction, counter, dry=not is_written(common))
     slimmed = slim(result) if compaction.slim else None

@@ -65,7 +65,7 @@ def _run(layer: str, options: Options) -> int:
     refuse_unused_store((layer,), options.layer_options, options.artifacts)
     check_outputs(options.file, common.output, common.report, in_place=common.in_place)
     counter = counter_for_one(common.tokenizer)
-    found = read(options.file, common.format)
+    found = read(options.file, common.format, common.leaf)
     keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
     result = pipeline.run(
         found,

@@ -254,7 +254,7 @@ class _History:
         cut = self.prompts[-turns:][0]
         del self.prompts[-turns:]
         self.run += 1
-        self.builder.rewrite(lambda block: block if (block.entry, block.at) < cut else None)
+        self.builder.take_back(cut)
 
 
 def _usage_info(record: dict[str, Any]) -> dict[str, Any]:
