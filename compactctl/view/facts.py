@@ -180,7 +180,9 @@ class Facts:
     def _note_success(self, open_ones: dict[str, str], call: Block) -> None:
         """Take off what a success mends; nearly all calls mend nothing, which is seen at once."""
         if any(failures.hint_of(what) in call.text for what in open_ones):
-            open_ones.pop(failures.key_of(self.line_of(call)), None)
+            done = failures.key_of(self.line_of(call))
+            for what in [what for what in open_ones if failures.mends(done, what)]:
+                del open_ones[what]
 
     def line_of(self, call: Block) -> str:
         """Return a call on one line: its tool and what it is about."""

@@ -86,6 +86,7 @@ def _lines(text: str) -> list[str]:
 
 
 _QUOTED = re.compile(r"""<<-?\s*['"]?\w+.*|"(?:[^"\\]|\\.)*(?:"|\Z)|'[^']*(?:'|\Z)""", re.DOTALL)
+_RUNNER = re.compile(r"\b(?:pytest|tests?|jest|vitest|tox|nox|checks?|lint|ruff|mypy|clippy)\b")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _ENTERED = re.compile(r"^cd\s+(\S+)\s*(?:&&|;)\s*")
 _SHOWN_LESS = re.compile(r"\s*(?:2>&1|[12]?>\s*\S+|\|\s*(?:tail|head|grep|tee|less|cat)\b.*)")
@@ -108,7 +109,16 @@ def key_of(line: str) -> str:
 @functools.lru_cache(maxsize=1 << 10)
 def hint_of(key: str) -> str:
     """Return a part of a key that is in the arguments of every call that has the key."""
-    return max(_PLAIN.findall(key), key=len, default="")
+    runner = _RUNNER.search(key)
+    return runner[0] if runner else max(_PLAIN.findall(key), key=len, default="")
+
+
+def mends(done: str, failed: str) -> bool:
+    """Return True if what was done mends what failed, by their keys: it is the same, or all of it.
+
+    All of it is a run of tests or checks without the words that picked some.
+    """
+    return done == failed or (failed.startswith(f"{done} ") and bool(_RUNNER.search(done)))
 
 
 def from_folder(command: str, folder: str) -> str:
