@@ -114,11 +114,21 @@ def hint_of(key: str) -> str:
 
 
 def mends(done: str, failed: str) -> bool:
-    """Return True if what was done mends what failed, by their keys: it is the same, or all of it.
+    """Return True if what was done mends what failed, by their keys: it is the same, or more of it.
 
-    All of it is a run of tests or checks without the words that picked some.
+    More of it is a run of tests or checks that names all that was named, a folder above it, or
+    nothing at all.
     """
-    return done == failed or (failed.startswith(f"{done} ") and bool(_RUNNER.search(done)))
+    if done == failed:
+        return True
+    runs = _RUNNER.search(done)
+    if not runs or not failed.startswith(done[: runs.end()]):
+        return False
+    named, picked = done[runs.end() :].split(), failed[runs.end() :].split()
+    return bool(picked) and (
+        not named
+        or all(any(word == one or word.startswith(f"{one}/") for one in named) for word in picked)
+    )
 
 
 def from_folder(command: str, folder: str) -> str:

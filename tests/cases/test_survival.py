@@ -256,6 +256,8 @@ def test_a_failure_is_named_by_the_line_that_names_the_error():
         ({"command": "pytest -x tests"}, {"command": "pytest -q tests"}),
         ({"command": "pytest -x tests/test_a.py"}, {"command": "pytest -q"}),
         ({"command": "go test ./a"}, {"command": "go test"}),
+        ({"command": "pytest tests/a.py"}, {"command": "pytest tests"}),
+        ({"command": "pytest tests/a.py"}, {"command": "pytest tests/b.py tests/a.py"}),
     ],
 )
 def test_a_command_that_worked_later_is_no_open_failure(failed, mended):
@@ -266,7 +268,12 @@ def test_a_command_that_worked_later_is_no_open_failure(failed, mended):
 
 @pytest.mark.parametrize(
     ("failed", "other"),
-    [("pytest tests/a.py", "pytest tests/b.py"), ("ls missing", "ls"), ("pytest", "pytest a.py")],
+    [
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ("pytest a.py b.py", "pytest a.py"),
+        ("ls missing", "ls"),
+        ("pytest", "pytest a.py"),
+    ],
 )
 def test_another_command_mends_nothing(failed, other):
     broken, works = (
