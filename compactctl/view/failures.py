@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from compactctl.model import Block, arguments
@@ -37,6 +36,8 @@ _TAG = re.compile(r"</?tool_use_error>")
 _WIDEST = 300
 """Characters of one line of a failure."""
 _NARROWEST = 40
+_MOST = 30
+"""Open failures that are kept, the latest."""
 _TAIL = 2
 """Last lines that are kept of a failure."""
 _SEARCHED = 200_000
@@ -106,29 +107,60 @@ def key_of(line: str) -> str:
     return " ".join(word for word in plain.split() if not word.startswith("-")) or line
 
 
-@functools.lru_cache(maxsize=1 << 10)
-def hint_of(key: str) -> str:
-    """Return a part of a key that is in the arguments of every call that has the key."""
+class Open:
+    """Failures that nothing mended yet, by their keys, the latest last; only so many."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Start with the lines of earlier ones."""
+        self.lines: dict[str, str] = {}
+        self._hints: set[str] = set()
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: str) -> None:
+        """Take in a failure; it takes the place of an earlier one of the same call."""
+        key = key_of(line)
+        self.lines.pop(key, None)
+        self.lines[key] = line
+        self._hints.add(_hint_of(key))
+        if len(self.lines) > _MOST:
+            del self.lines[next(iter(self.lines))]
+            self._hints = {_hint_of(key) for key in self.lines}
+
+    def may_mend(self, call: Block) -> bool:
+        """Return False if a call mends nothing, as nearly all do not; this is seen at once."""
+        return any(hint in call.text for hint in self._hints)
+
+    def mend(self, line: str) -> None:
+        """Take off what the success of a call mends."""
+        done = key_of(line)
+        mended = [done] if done in self.lines else []
+        if _RUNNER.search(done):
+            mended = [key for key in self.lines if _mends(done, key)]
+        for key in mended:
+            del self.lines[key]
+        if mended:
+            self._hints = {_hint_of(key) for key in self.lines}
+
+
+def _hint_of(key: str) -> str:
+    """Return a part of a key that is in the arguments of every call that may mend it."""
     runner = _RUNNER.search(key)
     return runner[0] if runner else max(_PLAIN.findall(key), key=len, default="")
 
 
-def mends(done: str, failed: str) -> bool:
-    """Return True if what was done mends what failed, by their keys: it is the same, or more of it.
+def _mends(done: str, failed: str) -> bool:
+    """Return True if a run of tests or checks mends what failed: it names the same, or more.
 
-    More of it is a run of tests or checks that names all that was named, a folder above it, or
-    nothing at all.
+    That is all that was named, a folder above it, or nothing at all.
     """
-    if done == failed:
-        return True
     runs = _RUNNER.search(done)
-    if not runs or not failed.startswith(done[: runs.end()]):
-        return False
+    if done == failed or not runs or not failed.startswith(done[: runs.end()]):
+        return done == failed
     named, picked = done[runs.end() :].split(), failed[runs.end() :].split()
-    return bool(picked) and (
-        not named
-        or all(any(word == one or word.startswith(f"{one}/") for one in named) for word in picked)
-    )
+    if not picked or not named:
+        return bool(picked)
+    return all(any(word == n or word.startswith(f"{n}/") for n in named) for word in picked)
 
 
 def from_folder(command: str, folder: str) -> str:
