@@ -129,7 +129,11 @@ class Open:
 
     def may_mend(self, call: Block) -> bool:
         """Return False if a call mends nothing, as nearly all do not; this is seen at once."""
-        return any(hint in call.text for hint in self._hints)
+        text = call.text
+        for hint in self._hints:  # noqa: SIM110 (twice as fast as any, and asked of every call)
+            if hint in text:
+                return True
+        return False
 
     def mend(self, line: str) -> None:
         """Take off what the success of a call mends."""
