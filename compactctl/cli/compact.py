@@ -15,7 +15,7 @@ from compactctl._version import __version__
 from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
-from compactctl.cli.stage import ProtectOption, finish, is_written
+from compactctl.cli.stage import ProtectOption, finish, is_written, refuse_unused_store
 from compactctl.errors import UsageError
 from compactctl.files.reading import STANDARD, read_lines
 from compactctl.limits import (
@@ -172,6 +172,7 @@ def _compaction(options: Options) -> Compaction:
     if options.reactive and options.layers is not None:
         raise UsageError("--reactive runs summarize alone: give it or --layers")
     chain = layers.DEFAULT if options.layers is None else _chain(options.layers)
+    _refuse_unused_options(options, ("summarize",) if options.reactive else chain)
     soft, hard = limits(
         options.soft_limit,
         options.hard_limit,
@@ -195,6 +196,28 @@ def _compaction(options: Options) -> Compaction:
         compaction = reactive(compaction)
     refuse_bad_options(compaction)
     return compaction
+
+
+def _refuse_unused_options(options: Options, chain: Sequence[str]) -> None:
+    """Refuse options of layers that do not run.
+
+    Raises:
+        UsageError: says which layer the option belongs to.
+
+    """
+    why = "--reactive does not run" if options.reactive else "--layers leaves out"
+    for layer in layers.ORDER:
+        for key, (_, _, default) in layers.options(layer).items():
+            is_given = options.layer_options[layer][key] not in (default, [])
+            name = layers.option_name(key, layer, layers.ORDER).replace("_", "-")
+            if is_given and layer not in chain:
+                raise UsageError(f"--{name} belongs to {layer}, which {why}")
+            if is_given and options.reactive and key == "keep_messages":
+                raise UsageError(
+                    f"--{name} does not belong to --reactive: it keeps the newest "
+                    f"{REACTIVE_MESSAGES} messages"
+                )
+    refuse_unused_store(chain, options.layer_options, options.artifacts)
 
 
 def _chain(names: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def _holds_utf8(raw: bytes) -> bool:
 
 
 def _letter(error: UnicodeError) -> tuple[str, int]:
-    """Give a single byte that is not UTF-8 as the letter that it is in cp1252."""
+    """Return a single byte that is not UTF-8 as its letter in cp1252, and where to go on."""
     assert isinstance(error, UnicodeDecodeError)
     bad = error.object[error.start : error.end]
     if len(bad) > 1 or bad[0] in _ALONE:

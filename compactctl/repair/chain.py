@@ -62,7 +62,7 @@ def _broken(transcript: Transcript) -> int | None:
 
 
 def tell_apart(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
-    """Give entries whose id is taken one of their own; children follow the nearest of an id.
+    """Assign new ids to entries whose id is taken; children follow the nearest entry of an id.
 
     An exact copy of an entry is dropped. None where every id is there once.
     """

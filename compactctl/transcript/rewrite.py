@@ -215,7 +215,8 @@ class _Plan:
         rest = (block for message in self.messages[position + 1 :] for block in message.blocks)
         behind = itertools.chain(self.messages[position].blocks[at:], rest)
         end = len(self.transcript.entries)
-        return min((block.entry for block in behind if block.entry != MADE), default=end)
+        entries = (block.entry for block in behind if block.entry != MADE)
+        return min((self.moves.get(entry, entry) for entry in entries), default=end)
 
     def _takes_in(self, entry: int) -> bool:
         """True if the view starts inside a line, so that nothing can stand in front of it."""
@@ -231,7 +232,8 @@ def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int
     The first line of an answer says where it stands, be others between its lines. When all of it
     goes, thinking say, what is left of the answer goes there, or it would move behind its results.
     """
-    if not transcript.hides or transcript.format.line_is_message:
+    form = transcript.format
+    if not transcript.hides or form.line_is_message or form.joins_answers:  # each stands by itself
         return {}
     first = {
         block.entry: min(other.entry for other in message.blocks)
