@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +11,7 @@ import msgspec
 import typer
 
 from compactctl import bulk, layers, report
+from compactctl._version import __version__
 from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
@@ -249,7 +251,15 @@ def _recipe(options: Options) -> Recipe:
         report=common.report and bulk.absolute(common.report),
         dry_run=many.dry_run,
         timeout=many.file_timeout,
+        options=_digest(compaction, artifacts, common),
     )
+
+
+def _digest(compaction: Compaction, artifacts: str | None, common: Common) -> str:
+    """Return a digest of all that an output depends on, and of no more than that."""
+    plain = msgspec.structs.replace(compaction, artifacts=artifacts, archive=None)
+    every = (__version__, plain, common.tokenizer, common.format)
+    return hashlib.sha256(msgspec.json.encode(every, order="sorted")).hexdigest()[:16]
 
 
 def _refuse_bulk_options(options: Bulk) -> None:

@@ -17,7 +17,7 @@ from compactctl.cli.options import (
     QuietOption,
     ReportOption,
 )
-from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects, say_unreadable
 from compactctl.durable import stream
 from compactctl.durable.render import render_durable_context, show_state
 from compactctl.errors import InvalidTranscriptError, UsageError
@@ -82,6 +82,8 @@ def run(options: Options) -> int:
     if not options.quiet:
         for warning in warnings:
             report.say(f"render: {warning}")
+        if more := say_unreadable(lines):
+            report.say(f"render: {more.removeprefix(', ')}")
     return 0
 
 

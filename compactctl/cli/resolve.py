@@ -20,14 +20,14 @@ from compactctl.cli.options import (
     StateOption,
     VerboseOption,
 )
-from compactctl.cli.reading import check_outputs, count_unreadable, read_objects
+from compactctl.cli.reading import check_outputs, count_unreadable, read_objects, say_unreadable
 from compactctl.cli.sources import Sources
 from compactctl.console import DRY_RUN
 from compactctl.durable import stream
 from compactctl.durable.records import SourceResolution, source_pointers, to_json
 from compactctl.durable.verify import LONGEST_EXCERPT, enough_for, excerpt
 from compactctl.errors import UsageError
-from compactctl.files.output import write_output
+from compactctl.files.output import write_json, write_output
 from compactctl.files.reading import STANDARD, read_lines
 from compactctl.jsonl import exact
 from compactctl.text import plural
@@ -94,7 +94,8 @@ def run(options: Options) -> int:
     done = _write_json(read, options) if options.json else _write(lines, woven, options)
     if not options.quiet:
         details = _details(found) if options.verbose else []
-        for said in (_summary(found), *details, *([] if done else [DRY_RUN])):
+        summary = f"{_summary(found)}{say_unreadable(lines)}"
+        for said in (summary, *details, *([] if done else [DRY_RUN])):
             report.say(said)
     return 0
 
@@ -132,7 +133,10 @@ def _write_json(read: Sequence[Found], options: Options) -> bool:
         if options.excerpts and content is not None:
             row["excerpt"] = excerpt(content, options.excerpts)
         chunks.append(exact.dump(row) + b"\n")
-    return write_output(chunks, options.output or STANDARD, options.file, in_place=False)
+    if options.output is not None:
+        return write_output(chunks, options.output, options.file, in_place=False)
+    write_json(chunks)
+    return True
 
 
 def _action(resolution: SourceResolution) -> dict[str, Any]:

@@ -123,7 +123,9 @@ def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bo
         warning = warn(result.transcript)
         if warning:
             report.say(warning)
+    about = report.subjects(result.transcript) if verbose else {}
     for step in steps:
-        report.say(report.line(step, counter.name, approximate=counter.approximate))
-        for detail in report.details(step, result.transcript) if verbose else ():
+        more = report.besides(result) if step is steps[-1] else ""
+        report.say(report.line(step, counter.name, approximate=counter.approximate, more=more))
+        for detail in report.details(step, about, result.transcript) if verbose else ():
             report.say(detail)

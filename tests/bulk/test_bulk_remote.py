@@ -134,7 +134,7 @@ def test_a_server_that_is_gone_is_said_in_one_line(tmp_path, s3, monkeypatch):
 def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
     system, url = bucket
     storage = storage_of(url)
-    assert storage.sha256(f"{url}/x") is None
+    assert storage.sha256(f"{url}/x", url) is None
     storage.put(f"{url}/x", b"whole")
     assert storage.read(f"{url}/x").raw == b"whole"
 

@@ -54,7 +54,7 @@ def test_every_line_of_the_stream_stays_as_it_is(here, roots):
     record, found = parsed(out[len(ODD) :])
     assert record == fact("f")
     assert (found["status"], found["reason"]) == ("available", "verified_transcript_event")
-    assert complaint == "resolve: 1 source: 1 available\n"
+    assert complaint == "resolve: 1 source: 1 available, 2 lines unreadable\n"
 
 
 def test_records_of_the_state_keep_their_bytes(here):
