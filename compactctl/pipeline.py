@@ -124,7 +124,8 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
     view = transcript.messages if messages is None else messages
     form = transcript.format
     answered = form.answers_open_calls
-    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
+    unread = transcript.unread()
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered, unread=unread):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import COUNTER, TIGHT, assistant, call, lines, load, read, result, thinking, user
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import transcripts
 
@@ -82,6 +82,7 @@ def odd_files(draw, name):
     )
     whole = whole or draw(transcripts(name)).lines
     records = [json.loads(line) for line in whole if readable(line)]
+    assume(records)  # two records on one line are none
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(records) - 1))
         path = draw(st.sampled_from([*places(records[at])]))
@@ -224,6 +225,6 @@ def test_a_layer_makes_no_odd_file_worse(name, layer, data):
     except CompactctlError:
         return
     again = load(done.lines(), name)
-    assert errors(again) <= errors(found)
+    assert errors(again).total() <= errors(found).total()
     judged = problems(again.messages, again.format.profile, transcript=again)
     assert not [problem for problem in judged if breaks_pairs(problem)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import importlib
 import os
 import stat
 import threading
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from compactctl.bulk import targets
-from compactctl.errors import CompactctlError, InputError, UsageError
+from compactctl.errors import CompactctlError, InputError
 from compactctl.files.atomic import stamp
 from compactctl.files.beneath import UNOPENED, NotOpenedError, open_beneath, write_beneath
+from compactctl.files.remote import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _PRIVATE = 0o600
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not hold the opening up
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _WHOLE_PUTS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
 """Where a put is one request that happens or does not. Elsewhere it takes a transaction: only
 leaving ``with fs.open(…)`` would publish what an exception cut short."""
@@ -159,7 +158,7 @@ class RemoteStorage:
             InputError: it is not there or cannot be read.
 
         """
-        system, path = self._system(url)
+        system, path = open_system(url)
         before = self._stamp(url)
         if before is None:
             raise InputError("cannot be read: No such file or directory")
@@ -198,7 +197,7 @@ class RemoteStorage:
             InputError: it cannot be written.
 
         """
-        system, path = self._system(url)
+        system, path = open_system(url)
         try:
             if url.partition("://")[0] in _WHOLE_PUTS:
                 system.pipe_file(path, data)
@@ -215,17 +214,17 @@ class RemoteStorage:
 
     def find(self, url: str) -> list[tuple[str, int]]:
         """Return (URL, size) of all files below a folder."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         return _files(system, system.find, path)
 
     def glob(self, url: str) -> list[tuple[str, int]]:
         """Return (URL, size) of all files that match a pattern."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         return _files(system, system.glob, path)
 
     def is_folder(self, url: str) -> bool:
         """Return whether there is something below a URL rather than at it."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         try:
             return bool(system.isdir(path))
         except Exception as error:  # noqa: BLE001 (as above)
@@ -233,32 +232,13 @@ class RemoteStorage:
 
     def spell(self, url: str) -> str:
         """Return the spelling of a URL that listings use."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         name: str = system.unstrip_protocol(path)
         return name
 
-    def _system(self, url: str) -> tuple[Any, str]:
-        """Return the file system of a URL and the path in it.
-
-        Raises:
-            UsageError: an extra is missing, or nothing knows this kind of URL.
-
-        """
-        kind = url.partition("://")[0]
-        extra = _EXTRAS.get(kind)
-        missing = f"'compactctl[{extra}]'" if extra else "fsspec and its driver"
-        try:
-            fsspec: Any = importlib.import_module("fsspec.core")
-            system, path = fsspec.url_to_fs(url)
-        except ImportError:
-            raise UsageError(f"{kind}:// needs another package: pip install {missing}") from None
-        except ValueError:
-            raise UsageError(f"{kind}:// is no storage that fsspec knows") from None
-        return system, path
-
     def _stamp(self, url: str) -> tuple[object, ...] | None:
         """Return what changes when something writes to the object; None if there is none."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         system.invalidate_cache()
         try:
             info = system.info(path)

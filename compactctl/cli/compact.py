@@ -13,11 +13,11 @@ import typer
 from compactctl import bulk, layers, report
 from compactctl._version import __version__
 from compactctl.cli.command import Command, LayerOptions
-from compactctl.cli.options import ArtifactsOption, Common
+from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
 from compactctl.cli.stage import ProtectOption, finish, is_written
 from compactctl.errors import UsageError
-from compactctl.files.reading import STANDARD
+from compactctl.files.reading import STANDARD, read_lines
 from compactctl.limits import (
     HARD_LIMIT,
     REACTIVE_MESSAGES,
@@ -35,7 +35,11 @@ from compactctl.slim import slim
 from compactctl.tokens import Counter, count_view, counter_for_one
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compactctl.bulk.settings import Recipe
+    from compactctl.durable.stream import RecordLine
+    from compactctl.transcript.loading import Transcript
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +141,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     layer_options: LayerOptions
     protect: ProtectOption = None
     artifacts: ArtifactsOption = None
+    state: StateOption = None
     common: Common
     bulk: Bulk
 
@@ -208,6 +213,10 @@ def _many(sources: list[str], options: Options) -> int:
     from compactctl.bulk.settings import Settings  # noqa: PLC0415 (only for bulk runs)
 
     common, many = options.common, options.bulk
+    if options.state is not None:
+        raise UsageError(
+            "--state is for one file: compact the session that it belongs to by itself"
+        )
     settings = Settings(
         _recipe(options),
         jobs=many.jobs,
@@ -270,15 +279,38 @@ def _one(file: str, options: Options) -> None:
     compaction = _compaction(options)
     counter = counter_for_one(common.tokenizer)
     found = read(file, common.format)
+    carried = _read_state(options.state, found) if options.state else []
     result = compact(found, compaction, counter, dry=not is_written(common))
     slimmed = slim(result) if compaction.slim else None
     total = _total(result, counter, compaction.soft_limit)
     result = slimmed.result if slimmed else result
+    result = _carry(result, carried) if carried else result
     if archive and is_written(common):
         bulk.keep_original(archive, file, result)
     finish("compact", result, counter, start, common, total=total)
     if slimmed and not common.quiet:
         report.say(slimmed.line())
+
+
+def _read_state(state: str, found: Transcript) -> list[RecordLine]:
+    """Return the records of a state file that the transcript does not hold yet."""
+    from compactctl.durable import stream  # noqa: PLC0415 (only with a state)
+
+    if found.name == state == STANDARD:
+        raise UsageError("FILE and --state cannot both be standard input")
+    here = stream.read([entry.raw for entry in found.entries], found.name)
+    there = stream.read(read_lines(state), state, strict=True)
+    stream.state_of(there)  # it has to hold by itself, and with what is there
+    added = stream.merge(here, there)
+    stream.state_of([*here, *added])
+    return added
+
+
+def _carry(result: Result, records: Sequence[RecordLine]) -> Result:
+    """Return the result with records of a state beside its messages."""
+    from compactctl.durable import stream  # noqa: PLC0415 (only with a state)
+
+    return msgspec.structs.replace(result, lines=stream.carry(result.written(), records))
 
 
 def _total(result: Result, counter: Counter, soft_limit: int) -> Step:

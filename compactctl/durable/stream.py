@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.durable.lifecycle import refuse_step
 from compactctl.durable.records import (
     DurableContextState,
     DurableRecord,
+    PendingItem,
     SourceResolution,
     build_state,
     label,
     parse_record,
+    record_id,
     to_json,
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
 from compactctl.model import MADE
-from compactctl.transcript.accounting import account_lines
+from compactctl.transcript.accounting import Output, account_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from compactctl.transcript.accounting import Output
 
 
 _MENTION = re.compile(
@@ -126,25 +127,41 @@ def without_resolutions(lines: Iterable[RecordLine]) -> list[RecordLine]:
 
 
 def state_of(lines: Iterable[RecordLine]) -> DurableContextState:
-    """Build the state; resolutions are no part of it.
+    """Build the state: each pending item as it is now; resolutions are no part of it.
 
     Raises:
-        InvalidTranscriptError: an id is repeated within its kind; names both places.
+        InvalidTranscriptError: as :func:`refuse_repeated`.
 
     """
-    kept = without_resolutions(lines)
     seen: dict[tuple[type[DurableRecord], str], RecordLine] = {}
-    for line in kept:
-        kind = type(line.record)
-        identity = getattr(line.record, kind.__struct_fields__[0])
-        first = seen.setdefault((kind, identity), line)
-        if first is not line:
-            raise InvalidTranscriptError(
-                f"{label(kind, identity)}: the id is repeated; see {first.file}:{first.number}",
-                file=line.file,
-                line=line.number,
-            )
-    return build_state(line.record for line in kept)
+    for line in without_resolutions(lines):
+        key = type(line.record), record_id(line.record)
+        before = seen.get(key)
+        if before is not None:
+            refuse_repeated(before, line)
+        seen[key] = line  # at the place where the id first came
+    return build_state(line.record for line in seen.values())
+
+
+def refuse_repeated(before: RecordLine, after: RecordLine) -> None:
+    """Refuse a record whose id there was before, unless it is the next step of a pending item.
+
+    Raises:
+        InvalidTranscriptError: names both places.
+
+    """
+    old, new = before.record, after.record
+    why = f"{label(type(new), record_id(new))}: the id is repeated"
+    if isinstance(old, PendingItem) and isinstance(new, PendingItem):
+        try:
+            refuse_step(old, new)
+        except InvalidTranscriptError as error:
+            why = error.what
+        else:
+            return
+    raise InvalidTranscriptError(
+        f"{why}; see {before.file}:{before.number}", file=after.file, line=after.number
+    )
 
 
 def resolutions_of(lines: Iterable[RecordLine]) -> list[SourceResolution]:
@@ -176,6 +193,13 @@ def weave(
     whole, at = _with_end([line for line in left if line], added)
     origins[at:at] = [MADE] * len(added)
     return account_lines(lines, whole, origins)
+
+
+def carry(written: Output, state: Sequence[RecordLine]) -> Output:
+    """Put records of a state where they may stand in lines that are about to be written."""
+    woven = weave(written.lines(), (), state, ())
+    counts = msgspec.structs.replace(written.counts, added=written.counts.added + len(state))
+    return Output(woven.chunks, woven.origins, counts)
 
 
 def _without(record: bytes, line: bytes) -> bytes:

@@ -94,7 +94,7 @@ def output_path(output: str | None, source: str, *, in_place: bool) -> Path | No
     return path
 
 
-def check_report(report: str, source: str, output: str | None) -> None:
+def check_report(report: str, source: str, output: str | None, option: str = "--report") -> None:
     """Make sure that the record is not appended to a transcript.
 
     Raises:
@@ -108,7 +108,7 @@ def check_report(report: str, source: str, output: str | None) -> None:
     else:
         same = os.path.realpath(report) == os.path.realpath(output)
     if same or (found is not None and _is_input(found, source)):
-        raise UsageError(f"--report {report} is a transcript; give the report a file of its own")
+        raise UsageError(f"{option} {report} is read or written already; give it a file of its own")
 
 
 def _in_place(output: str | None, source: str) -> Path:

@@ -94,8 +94,8 @@ class Format(ABC):
     """The member that numbers the lines."""
     boundary: str | None = None
     """The type of lines that cut off what precedes them; they stay when all their blocks went."""
-    content_member: str | None = None
-    """The only member that :meth:`replace_parts` changes; others may be large and stay unparsed."""
+    content_members: tuple[str, ...] = ()
+    """All members that :meth:`replace_parts` changes; others may be large and stay unparsed."""
     usage_keys: tuple[bytes, ...] = ()
     """Bytes of which a line for :meth:`usage` holds at least one; none if no line has a usage."""
     usage_is_apart: bool = False

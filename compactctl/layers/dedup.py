@@ -16,9 +16,9 @@ from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
 from compactctl.view.protected import Protected
-from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.view.reads import ReadTool, named_read_tools, reads_of
 from compactctl.view.shown import Later
-from compactctl.view.tools import keys_modified_by
+from compactctl.view.tools import Edits
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -75,36 +75,32 @@ def superseded(
     call failed, a later read counts only for what it visibly holds.
     """
     later: dict[str, Later] = {}
-    edited: set[str] = set()
+    edits = Edits(view.answered)
     goes: list[Superseded] = []
-    for found in reversed(view.answered):
-        if stale and not found.result.failed:
-            edited.update(keys_modified_by(found.call))
+    for at, found in reversed([*enumerate(view.answered)]):
         reads = reads_of(found.call, found.result, named)
         if not reads or any(protected.names(read.path) for read in reads):
             continue
-        by: list[str | None] = []
-        if found.call_at.message < view.open_loop:
-            by = [_shown_again(read, found.result, later, edited) for read in reads]
-        if by and all(who is not None for who in by):
+        by: list[str | None] = [None]
+        if found.call_at.message < view.open_loop and all(read.key in later for read in reads):
+            by = [
+                (
+                    stale
+                    and edits.between(read.key, at, len(view.answered))
+                    and later[read.key].whole()
+                )
+                or later[read.key].shows(read, found.result, at)
+                for read in reads
+            ]
+        if all(who is not None for who in by):
             names = dict.fromkeys(read.path for read in reads)
             goes.append(Superseded(found, [*names], [*dict.fromkeys(filter(None, by))]))
             continue
         for read in reads:
             if read.key not in later:
-                later[read.key] = Later(flags_failures=flags_failures)
-            later[read.key].add(read, found.result, found.call.call_id or "")
+                later[read.key] = Later(edits, flags_failures=flags_failures)
+            later[read.key].add(read, found.result, at, found.call.call_id or "")
     return goes[::-1]
-
-
-def _shown_again(
-    read: Read, result: Block, later: dict[str, Later], edited: set[str]
-) -> str | None:
-    """Return the id of a later call that shows this read's lines, or the whole file."""
-    if read.key not in later:
-        return None
-    whole = later[read.key].whole() if read.key in edited else None
-    return later[read.key].shows(read, result) if whole is None else whole
 
 
 def _to_do(every: Sequence[Superseded], *, drop: bool) -> list[Superseded]:

@@ -15,6 +15,7 @@ from compactctl.repair import chain, entries, order, steps
 from compactctl.repair import lines as repair_lines
 from compactctl.repair.case import Deed
 from compactctl.rules import BY_ID, RULES, findings
+from compactctl.rules.item_types import OPAQUE
 from compactctl.transcript import loading
 from compactctl.transcript.accounting import Output, account_lines
 from compactctl.transcript.rewrite import changed_entries, rewrite
@@ -168,11 +169,17 @@ def _without_stale(
     """Take out the thinking that was signed over what is another text now, or all of it."""
     first = first_change(now.messages, messages)
     stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
+    every = [block for message in messages for block in message.blocks]
+    if mode == "drop":
+        stale |= {key(block): None for block in every if block.type in OPAQUE}
     if not stale:
         return messages
     why = "dropped, as was asked for" if mode == "drop" else "dropped, what precedes it changed"
-    thoughts = (b for m in messages for b in m.blocks if b.kind == "thinking" and key(b) in stale)
-    deeds += [Deed(THINKING, block.entry, why) for block in thoughts]
+    deeds += [
+        Deed(THINKING if block.kind == "thinking" else "ITEM-01", block.entry, why)
+        for block in every
+        if key(block) in stale
+    ]
     return apply(messages, stale)
 
 

@@ -50,6 +50,12 @@ class Transcript(msgspec.Struct, frozen=True):
         """Return what ties the entries together, member by member."""
         return Tags(self.format, self.tags)
 
+    def unread(self) -> list[bytes]:
+        """Return the lines that are too long to be read."""
+        if not any(fault.rule == "FILE-19" for fault in self.faults):
+            return []
+        return [entry.raw for entry in self.entries if len(entry.raw) > lines.LONGEST]
+
     def shown(self) -> set[int]:
         """Return the entries that the view shows anything of."""
         return {block.entry for message in self.messages for block in message.blocks}

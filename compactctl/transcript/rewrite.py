@@ -297,14 +297,14 @@ def _edited(
 
 def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
-    edited = transcript.format.content_member
-    if edited is not None:
+    edited = transcript.format.content_members
+    if edited:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
         except DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
-            key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))
+            key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
             for key, raw in members.items()
         }
     return _record(transcript, index)

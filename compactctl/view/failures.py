@@ -28,6 +28,11 @@ _HINTED = re.compile(
 _NOT_NAMED = re.compile(
     r"\b0 (?:errors?|failed|failures?)\b|Traceback \(most recent", re.IGNORECASE
 )
+_TURNED_DOWN = ("The user doesn't want to", "User rejected", "The user rejected")
+_TOLD = "the user said:"
+_OUTPUT = "\nOutput:\n"
+_HEADER = 600
+"""Characters in which the header of a command's output ends."""
 _TAG = re.compile(r"</?tool_use_error>")
 _WIDEST = 300
 """Characters of one line of a failure."""
@@ -60,7 +65,18 @@ def kept_lines(text: str) -> list[str]:
     return list(dict.fromkeys(line for line in (*exit_and_error(text), *lines[-_TAIL:]) if line))
 
 
+def user_words(text: str) -> str | None:
+    """Return what the user said who turned a call down, None if it failed by itself."""
+    if not text.startswith(_TURNED_DOWN):
+        return None
+    return text.partition(_TOLD)[2].strip()
+
+
 def _lines(text: str) -> list[str]:
+    head, _, output = text[:_HEADER].partition(_OUTPUT)
+    if output or head != text[:_HEADER]:  # what Codex tells of a command, and its output
+        head = "\n".join(line for line in head.splitlines() if _EXIT.search(line))
+        text = f"{head}\n{output}{text[_HEADER:]}"
     stripped = (" ".join(line.split()) for line in _TAG.sub("", text[:_SEARCHED]).splitlines())
     return [
         line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
@@ -71,9 +87,11 @@ def _lines(text: str) -> list[str]:
 
 _QUOTED = re.compile(r"""<<-?\s*['"]?\w+.*|"(?:[^"\\]|\\.)*(?:"|\Z)|'[^']*(?:'|\Z)""", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
-_ENTERED = re.compile(r"^cd\s+\S+\s*(?:&&|;)\s*")
+_ENTERED = re.compile(r"^cd\s+(\S+)\s*(?:&&|;)\s*")
 _SHOWN_LESS = re.compile(r"\s*(?:2>&1|[12]?>\s*\S+|\|\s*(?:tail|head|grep|tee|less|cat)\b.*)")
-_SILENT = re.compile(r"\s*(?:[a-z]?grep|rg|diff|test|which|\[)\b")
+_SILENT = re.compile(
+    r"\s*(?:(?:[a-z]?grep|rg|diff|test|which)\b|\[)|.*\|\s*(?:[a-z]?grep|rg)\b[^|]*\Z", re.DOTALL
+)
 
 
 def key_of(line: str) -> str:
@@ -93,6 +111,12 @@ def hint_of(key: str) -> str:
     return max(_PLAIN.findall(key), key=len, default="")
 
 
+def from_folder(command: str, folder: str) -> str:
+    """Return a command without the step into the folder that it starts from anyway."""
+    entered = _ENTERED.match(command)
+    return command[entered.end() :] if entered and entered[1].strip("'\"") == folder else command
+
+
 def command_of(given: dict[str, Any]) -> str:
     """Return the command that a call hands to a shell."""
     command = given.get("command", given.get("cmd", ""))
@@ -109,7 +133,8 @@ def first_text(given: dict[str, Any]) -> str:
 def is_worth_naming(call: Block, said: str) -> bool:
     """Return True if a failure is more than a search that found nothing or a call set aside."""
     if not said:
-        return not (shell.is_shell(call.tool) and _SILENT.match(command_of(arguments(call))))
+        command = _ENTERED.sub("", command_of(arguments(call)))
+        return not (shell.is_shell(call.tool) and _SILENT.match(command))
     return "Sibling tool call errored" not in said
 
 
