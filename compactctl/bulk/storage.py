@@ -69,7 +69,7 @@ class LocalStorage:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
                 if stat.S_ISDIR(before.st_mode):
-                    raise InputError("is a folder; name a file in it")
+                    raise InputError("is a directory; name a file in it")
                 if not stat.S_ISREG(before.st_mode):
                     raise InputError("is no regular file")
                 raw = file.read()

@@ -90,7 +90,7 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != STANDARD:
         if os.path.isdir(path):  # noqa: PTH112 (no need of pathlib)
             raise InputError(
-                "is a folder; name a file in it (validate takes folders, as does compact -o DIR)"
+                "is a directory; name a file in it (validate takes folders, as does compact -o DIR)"
             )
         file = open_to_read(path)
         if _is_device(os.fstat(file.fileno())):
