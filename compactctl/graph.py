@@ -48,6 +48,9 @@ class EntryGraph:
         self._before: list[int] = []
         self._made: list[str] = []
         self._new: set[str | None] = set()
+        self._tied: dict[int, list[str]] = {}
+        self._order: list[int] = []
+        self._straight: set[int] = set()
 
     def _places(self) -> dict[str | None, int]:
         """Map each id to the last entry left that has it."""
@@ -70,6 +73,21 @@ class EntryGraph:
         )
         places.pop(None, None)
         return places
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """True if each entry follows the one in front of it, be they deleted or not."""
+        ids = list(filter(None, self.ids))
+        parents = list(compress(self.parents, self.ids))
+        return parents[1:] == ids[:-1]
+
+    @cached_property
+    def is_ordered(self) -> bool:
+        """True if no entry stands in front of its parent, be they deleted or not."""
+        many = len(self.ids)
+        places: dict[str | None, int] = dict(zip(self.ids, range(many), strict=True))
+        places.pop(None, None)
+        return all(map(lt, map(places.get, self.parents, repeat(NOWHERE)), count()))
 
     # Walks up
 
@@ -148,11 +166,34 @@ class EntryGraph:
         self._made.append(own)
         self._new.add(own)
 
+    def keep_together(self, entries: Sequence[int]) -> None:
+        """Let what loses its parent follow the nearest of these entries in front of it.
+
+        They are what has to stay in the context, in order. Where results branch off, the nearest
+        ancestor left may be the parent of others as well, and what follows it a fork that a harness
+        takes for given up.
+        """
+        self._order = [at for at in entries if at not in self.deleted and self.ids[at] is not None]
+
+    def straighten(self, entries: Sequence[int]) -> None:
+        """Let each of these entries, in order, follow the one in front of it."""
+        self.keep_together(entries)
+        self._straight = set(self._order[1:])
+
+    def tie(self, child: int, own: str) -> None:
+        """Note a new entry between an entry and its parent, wherever both stand.
+
+        For files that are not in order, where the place of the new one tells nothing.
+        """
+        self._tied.setdefault(child, []).append(own)
+
     def uncertain(self) -> Iterator[int]:
         """Yield the entries left whose parent may be another by now."""
         first = self._before[0] if self._before else len(self.ids)
         for index, parent in enumerate(self.parents):
-            if (parent in self.gone or index >= first) and index not in self.deleted:
+            known = index in self._tied or index in self._straight
+            may = parent in self.gone or index >= first or known
+            if may and index not in self.deleted:
                 yield index
 
     def surviving(self, parent: str | None) -> str | None:
@@ -181,17 +222,39 @@ class EntryGraph:
         """Return the parent for entry ``index`` now.
 
         A new entry between an entry and its parent comes between the two. An entry whose parent
-        is not in the file takes only a new one right in front of it; an entry without an id takes
-        none at all, for it is no part of the graph.
+        is not in the file takes only a new one right in front of it, but for lines without an id;
+        an entry without an id takes none at all, for it is no part of the graph.
         """
+        if index in self._tied:
+            return self._tied[index][-1]
         old = self.parents[index]
         parent = self.surviving(old)
-        if self.ids[index] is None:
+        if index in self._straight:
+            parent = self._nearest(index, None)
+        elif old in self.gone and self._order:
+            parent = self._nearest(index, parent)
+        if self.ids[index] is None or not self._before:
             return parent
-        first = bisect.bisect_left(self._before, index)
-        if parent in self.places or old in self.gone or index in self._before[first : first + 1]:
+        if parent in self.places or old in self.gone or self._opens(index):
             return self._behind(parent, index)
         return parent
+
+    def _nearest(self, index: int, parent: str | None) -> str | None:
+        """Return what stands nearest in front of an entry: its ancestor, or what is kept."""
+        at = bisect.bisect_left(self._order, index) - 1
+        while at >= 0 and self.ids[self._order[at]] == self.ids[index]:  # an entry written twice
+            at -= 1
+        if at < 0 or self._order[at] <= self.places.get(parent, NOWHERE):
+            return parent
+        return self.ids[self._order[at]]
+
+    def _opens(self, index: int) -> bool:
+        """Return True if a new entry stands in front of an entry, and none with an id between."""
+        start = index
+        while start and (self.ids[start - 1] is None or start - 1 in self.deleted):
+            start -= 1
+        first = bisect.bisect_left(self._before, start)
+        return any(at <= index for at in self._before[first : first + 1])
 
     def _behind(self, parent: str | None, index: int | None = None) -> str | None:
         """Return the last new entry in front of entry ``index`` if it stands behind ``parent``."""
@@ -238,7 +301,8 @@ class EntryGraph:
         if place is None:
             return [] if own in self.gone else [own]
         first = bisect.bisect_left(self._before, place)
-        return [*self._made[first : bisect.bisect_right(self._before, place)], own]
+        made = self._made[first : bisect.bisect_right(self._before, place)]
+        return [*made, *self._tied.get(place, ()), own]
 
     def between(self, first: str, last: str) -> list[str]:
         """Return the same for all entries from ``first`` to ``last``."""

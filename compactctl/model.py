@@ -21,6 +21,10 @@ MADE = -1
 """The ``entry`` of a block that a layer made and no line of the input holds."""
 
 
+BARE = "string"
+"""The ``type`` of a text that stands where a provider wants content blocks, and is none."""
+
+
 class Image(msgspec.Struct, frozen=True, gc=False):
     """An image by what its header says. ``size`` is bytes of the file, 0 pixels if unknown."""
 
@@ -58,8 +62,13 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """A user block that the harness wrote and no person did."""
     is_summary: bool = False
     """A text in which a harness summed up what came before."""
+    files: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """For a summary: the files read and modified that its record names beside the text."""
     type: str = ""
-    """The format's own type: of a block of kind "other", and of a result that a layer made."""
+    """The format's own type: of a block of kind "other", and of a result that a layer made.
+
+    Of a text it is "" or ``BARE``.
+    """
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):

@@ -124,7 +124,8 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
     view = transcript.messages if messages is None else messages
     form = transcript.format
     answered = form.answers_open_calls
-    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
+    unread = transcript.unread()
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered, unread=unread):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -135,7 +136,7 @@ def describe(problem: Problem) -> str:
     """Say what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
-    return f"{rule.id}{call}: {rule.says}; {rule.fix}"
+    return f"{rule.id}{call}: {rule.says}; {rule.advice()}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
@@ -242,6 +243,7 @@ def _context(draft: _Draft, counter: Counter, keep: Keep | None, protect: Sequen
         keep.text if keep else None,
         (lambda: whole(b"".join(_raw(draft)))) if whole else None,
         tuple(protect),
+        draft.transcript.format.flags_failures,
     )
 
 

@@ -11,6 +11,7 @@ formats that have no flag for it read off them that a call failed.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -42,13 +43,14 @@ _CUT = re.compile(
     rf"\n?\[compactctl: {NUMBER} of ({NUMBER}) tokens cut \(([0-9a-f]{{8}})\)"
     rf"({_FAILED})?(?:, whole in ({ARTIFACT}))?\]\n?"
 )
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
 _CLEARED = re.compile(
-    rf"\[compactctl: tool result of {NUMBER} tokens cleared({_FAILED})?"
-    rf"(?:, (?:whole|text) in {ARTIFACT})?"
-    r"(?:, removed with it: .+)?\]",
+    rf"\[compactctl: (?:tool result of {NUMBER} tokens cleared"
+    rf"|{_QUOTED}, {NUMBER} tokens cleared)"
+    rf"(?: \(([0-9a-f]{{8}})\))?({_FAILED})?(?:, (?:whole|text) in {ARTIFACT})?"
+    r"(?:, removed with it: [^\n]+)?\](?:\n(.+))?",
     re.DOTALL,
 )
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
 _SUPERSEDED = re.compile(
     rf"\[compactctl: {_QUOTED}(?:, {_QUOTED})*(?:, and {NUMBER} more)? (?:was|were) read again"
     r"(?: by (.+))?, see there\]"
@@ -60,12 +62,6 @@ _CANDIDATES = 16
 _NAME = r"[^\s,\"\]\[]*[^\s,\"\]\[.]"
 _ITEM = rf"(?:{_QUOTED}|{_NAME})"
 _LIST = rf"(?:{_ITEM}(?:, {_ITEM})*(?:, and {NUMBER} more)?|and {NUMBER} more)"
-_PRUNED = re.compile(
-    rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
-    rf"(?: Files read: ({_LIST})\.)?"
-    rf"(?: Files modified: ({_LIST})\.)?(?: Whole in ({ARTIFACT}(?:, {ARTIFACT})*))?\]",
-    re.DOTALL,
-)
 _LONGEST = 10_000
 """Characters; a text beyond is none of ours, and matching it would only take time."""
 _PLAIN = re.compile(_NAME)
@@ -116,12 +112,13 @@ def _digest(*said: str) -> str:
 
 
 def tells_failure(text: str) -> bool:
-    """Say whether a note or a placeholder says that the call failed whose result it is in."""
+    """Return True if a note or a placeholder says that the call failed whose result it is in."""
     if _FAILED not in text:
         return False
-    cleared = _CLEARED.fullmatch(text) if len(text) <= _LONGEST else None
-    found = None if cleared else read_cut(text)
-    return bool(cleared and cleared[1]) or (found is not None and found.failed)
+    if (found := _cleared(text)) is not None:
+        return found[2] is not None
+    cut_out = read_cut(text)
+    return cut_out is not None and cut_out.failed
 
 
 def _whole_in(pointer: str | None) -> str:
@@ -129,21 +126,41 @@ def _whole_in(pointer: str | None) -> str:
 
 
 def cleared(
-    original: int, pointer: str | None, images: Sequence[Block] = (), *, failed: bool = False
+    original: int,
+    pointer: str | None,
+    images: Sequence[Block] = (),
+    *,
+    of: str = "",
+    failed: bool = False,
+    said: Sequence[str] = (),
 ) -> str:
     """Stand for a result that was taken out; ``original`` is its size in tokens.
 
-    What ``pointer`` leads to is its text: its ``images`` are kept nowhere, and are named.
+    ``of`` is its call on one line, and ``said`` are lines of it that stay. What ``pointer`` leads
+    to is its text: its ``images`` are kept nowhere, and are named.
     """
-    where = f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
-    gone = f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
-    said = _FAILED if failed else ""
-    return f"{CUT}tool result of {original:,} tokens cleared{said}{where}{gone}]"
+    what = f"{_quote(of)}," if of else "tool result of"
+    rest = _FAILED if failed else ""
+    rest += f", {'text' if images else 'whole'} in {pointer}" if pointer else ""
+    rest += f", removed with it: {_some([_described(b) for b in images], '; ')}" if images else ""
+    kept = "\n".join(said)
+    digest = f" ({_digest(kept)})" if kept else ""
+    note = f"{CUT}{what} {original:,} tokens cleared{digest}{rest}]"
+    return f"{note}\n{kept}" if kept else note
 
 
 def read_cleared(text: str) -> bool:
-    """Recognise a whole text that :func:`cleared` wrote."""
-    return len(text) <= _LONGEST and bool(_CLEARED.fullmatch(text))
+    """Return True for a whole text that :func:`cleared` wrote."""
+    return _cleared(text) is not None
+
+
+def _cleared(text: str) -> re.Match[str] | None:
+    if not text.startswith(CUT) or len(text) > _LONGEST:
+        return None
+    found = _CLEARED.fullmatch(text)
+    if found is None or (found[1] or "") != (_digest(found[3]) if found[3] else ""):
+        return None
+    return found
 
 
 def superseded(paths: Sequence[str], by: Sequence[str]) -> str:
@@ -187,25 +204,47 @@ def _described(block: Block) -> str:
     return said
 
 
+READ, MODIFIED, ASKED = "Files read", "Files modified", "Asked"
+ANSWERED, RULES = "The last request answers", "Rules"
+FAILED, BRANCHES = "Failed", "Branches and commits"
+_SHARES = {READ: 2, MODIFIED: 3, ASKED: 4, ANSWERED: 2, RULES: 3, FAILED: 3, BRANCHES: 1}
+"""The lists of a prune placeholder, in order, and how much of the room each is worth."""
+
+
+@functools.cache
+def _pruned_form() -> re.Pattern[str]:
+    return re.compile(
+        rf"\[compactctl: ({NUMBER}) earlier messages? removed \([0-9a-f]{{8}}\)\."
+        + "".join(rf"(?: {name}: ({_LIST})\.)?" for name in _SHARES)
+        + rf"(?: Whole in ({ARTIFACT}(?:, {ARTIFACT})*))?\]",
+        re.DOTALL,
+    )
+
+
 class Pruned(msgspec.Struct, frozen=True):
-    """What a prune placeholder says; ``more_…`` counts paths that had no room."""
+    """What a prune placeholder says: lists by their names, each with the newest first.
+
+    ``more`` counts, by list, the items that had no room.
+    """
 
     messages: int
-    read: list[str]
-    modified: list[str]
-    more_read: int = 0
-    more_modified: int = 0
+    lists: dict[str, list[str]] = {}
+    more: dict[str, int] = {}
     pointers: tuple[str, ...] = ()
+
+    def items(self, name: str) -> list[str]:
+        """Return the items of a list."""
+        return self.lists.get(name, [])
 
 
 def pruned(what: Pruned) -> str:
-    """Say how many messages went and which files they read and modified."""
+    """Say how many messages went and what they held."""
     noun = "message" if what.messages == 1 else "messages"
     rest = ""
-    if what.read or what.more_read:
-        rest += f" Files read: {_list(what.read, what.more_read)}."
-    if what.modified or what.more_modified:
-        rest += f" Files modified: {_list(what.modified, what.more_modified)}."
+    for name in _SHARES:
+        items, more = what.items(name), what.more.get(name, 0)
+        if items or more:
+            rest += f" {name}: {_list(items, more)}."
     if what.pointers:
         rest += f" Whole in {', '.join(what.pointers)}"
     digest = _digest(str(what.messages), "", noun, rest)
@@ -213,42 +252,48 @@ def pruned(what: Pruned) -> str:
 
 
 def newest(what: Pruned, most: int) -> Pruned:
-    """Leave out paths until no more than ``most`` of a kind are left, the oldest first."""
-    read, modified = what.read[-most:], what.modified[-most:]
-    return msgspec.structs.replace(
-        what,
-        read=read,
-        modified=modified,
-        more_read=what.more_read + len(what.read) - len(read),
-        more_modified=what.more_modified + len(what.modified) - len(modified),
-    )
+    """Leave out items until no more than ``most`` of a list are left, the oldest first."""
+    for name in _SHARES:
+        what = _without_last(what, name, len(what.items(name)) - most)
+    return what
 
 
 def shorter(what: Pruned) -> Pruned:
-    """Leave out about a tenth of the paths, the oldest: those read, then those modified."""
-    if what.read:
-        many = max(1, len(what.read) // 10)
-        return msgspec.structs.replace(what, read=what.read[many:], more_read=what.more_read + many)
-    if what.modified:
-        many = max(1, len(what.modified) // 10)
-        return msgspec.structs.replace(
-            what, modified=what.modified[many:], more_modified=what.more_modified + many
-        )
+    """Leave out about a tenth of the list that is furthest above its share, the oldest items."""
+    size = {name: sum(map(len, what.items(name))) / share for name, share in _SHARES.items()}
+    name = max(size, key=lambda name: size[name])
+    many = len(what.items(name))
+    if many:
+        return _without_last(what, name, max(1, many // 10))
     return msgspec.structs.replace(what, pointers=what.pointers[1:])
+
+
+def _without_last(what: Pruned, name: str, many: int) -> Pruned:
+    if many <= 0:
+        return what
+    left = what.lists | {name: what.items(name)[:-many]}
+    more = what.more | {name: what.more.get(name, 0) + many}
+    return msgspec.structs.replace(what, lists=left, more=more)
 
 
 def read_pruned(text: str) -> Pruned | None:
     """Recognise a whole text that :func:`pruned` wrote."""
-    found = _PRUNED.fullmatch(text) if text.startswith(CUT) and len(text) <= _LONGEST else None
+    if not text.startswith(CUT) or len(text) > _LONGEST:
+        return None
+    found = _pruned_form().fullmatch(text)
     if not found:
         return None
     try:
-        read, more_read = _unlist(found[2])
-        modified, more_modified = _unlist(found[3])
+        lists = {name: _unlist(found[at]) for at, name in enumerate(_SHARES, 2)}
     except ValueError:  # quoted as we do not
         return None
-    pointers = tuple(found[4].split(", ")) if found[4] else ()
-    what = Pruned(read_number(found[1]), read, modified, more_read, more_modified, pointers)
+    pointers = found[found.re.groups]
+    what = Pruned(
+        read_number(found[1]),
+        {name: items for name, (items, _) in lists.items() if items},
+        {name: more for name, (_, more) in lists.items() if more},
+        tuple(pointers.split(", ")) if pointers else (),
+    )
     return what if pruned(what) == text else None
 
 

@@ -83,7 +83,7 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
             kinds.setdefault(block.kind, Share()).add(tokens)
     view = View(transcript.messages)
     by_tool, by_file, largest = _results(transcript, view, counter, most)
-    superseded, stale = _reads(view, counter)
+    superseded, stale = _reads(view, counter, flags_failures=transcript.format.flags_failures)
     return Stats(
         total,
         len(transcript.messages),
@@ -121,11 +121,15 @@ def _sorted(shares: dict[str, Share]) -> dict[str, Share]:
     return dict(sorted(shares.items(), key=lambda item: -item[1].tokens))
 
 
-def _reads(view: View, counter: Counter) -> tuple[Share, Share]:
+def _reads(view: View, counter: Counter, *, flags_failures: bool) -> tuple[Share, Share]:
     """Count what ``dedup`` drops, and what ``dedup --stale`` replaces beyond that."""
     shares = Share(), Share()
-    superseded = {read.found.result_at for read in superseded_reads(view, Protected(view))}
-    for read in superseded_reads(view, Protected(view), stale=True):
+    reads, stale = (
+        superseded_reads(view, Protected(view), stale=stale, flags_failures=flags_failures)
+        for stale in (False, True)
+    )
+    superseded = {read.found.result_at for read in reads}
+    for read in stale:
         if not _is_placeholder(read.found.result):
             share = shares[read.found.result_at not in superseded]
             share.add(count_block(counter, read.found.result))

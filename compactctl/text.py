@@ -42,6 +42,12 @@ def escape_terminal(text: str) -> str:
     return _TERMINAL.sub(_plain_escape, text)
 
 
+def escape_json(line: bytes) -> bytes:
+    """Return a line of JSON that says the same and cannot act on a terminal."""
+    body = line.rstrip(b"\n")
+    return _TERMINAL.sub(_json_escape, body.decode()).encode() + line[len(body) :]
+
+
 def _json_escape(match: re.Match[str]) -> str:
     char = match[0]
     if char in '"\\':
@@ -61,6 +67,21 @@ def _plain_escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < _FIRST_ASTRAL else f"\\U{code:08x}"
 
 
+def sizes(before: int, after: int) -> str:
+    """Return what became of a size: ``1,000 → 250 (−75.0%)``."""
+    share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before != after else ""
+    return f"{before:,} → {after:,}{share}"
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: ``1 result``, ``1,204 results``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def middle_cut(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` characters, without its middle if it is longer."""
+    if len(text) <= width:
+        return text
+    head = max(width - 3, 0) * 3 // 5
+    tail = max(width - 3 - head, 0)
+    return f"{text[:head].rstrip()} … {text[len(text) - tail :].lstrip()}" if tail else "…"[:width]

@@ -46,13 +46,41 @@ WORDS = (
     IMAGE,
     ODD_BLOCK,
 )
+CARRIED = placeholders.Pruned(
+    4,
+    {
+        placeholders.READ: ["/w/a.py"],
+        placeholders.MODIFIED: ['o"dd, x'],
+        placeholders.ASKED: ["do it, then stop"],
+        placeholders.FAILED: ["Bash make test failed: Exit code 2; E: no"],
+    },
+    {placeholders.READ: 2},
+)
+NATIVE = """This session is being continued from a previous conversation.
+
+Analysis:
+1. I looked around.
+
+Summary:
+1. Primary Request and Intent:
+   Build it. Never touch main.
+
+7. Pending Tasks:
+   - test it
+"""
 PROMPTS = (
     *(text(words) for words in WORDS),
     text("<system-reminder>\nuse tabs\n</system-reminder>"),
     text("<system-reminder>\nuse spaces\n</system-reminder>"),
     text("<environment_context>\n<cwd>/w</cwd>\n</environment_context>"),
     text("Caveat: The messages below were not typed", meta=True),
-    text(placeholders.pruned(placeholders.Pruned(4, ["/w/a.py"], ['o"dd, x'], 2)), meta=True),
+    text(placeholders.pruned(CARRIED), meta=True),
+    text("<command-name>/plan</command-name>\n<command-args>the parser, no docs</command-args>"),
+    text("<skill name='x'>\nAlways hide it.\n</skill>\n\nreview it, but change nothing"),
+    text('<image name=[Image #1] path="/w/x.png">'),
+    text("# Files mentioned by the user:\n\n## a: /a\n\n## My request for Codex:\nmake room"),
+    text("y"),
+    text(NATIVE),
     text(summaries.fence(summaries.write({"Goal": ["win"], "Files observed": ["/w/z.py"]}))),
 )
 PATHS = (
@@ -138,3 +166,9 @@ SMALL = {
 
 MEASURES = ("keep_turns", "keep_messages", "keep_tokens")
 """Options of prune of which no more than one may be given."""
+OF_MODE = {
+    "drop": ("mode", *MEASURES, "no_marker"),
+    "snip": ("mode", "head", "max_messages", "no_marker"),
+    "clear": ("mode", "keep_results"),
+}
+"""Options of prune that each of its modes takes."""

@@ -67,7 +67,11 @@ def test_the_chain_runs_on_through_lines_that_the_model_never_sees():
 
 
 def test_a_parent_later_in_the_file_is_found():
-    written = [said("u1", "x", "user", "one"), said("a1", "x", "assistant", "two"), note("x", None)]
+    written = [
+        said("u1", "x", "user", "one"),
+        said("a1", "u1", "assistant", "two"),
+        note("x", None),
+    ]
     assert parents(chunks(written, drop("one"))) == {"a1": "x", "x": None}
 
 
@@ -96,10 +100,10 @@ def test_a_new_last_line_follows_the_last():
 
 
 def test_every_branch_that_passes_a_new_line_runs_through_it():
-    fork = [note("p", "a1"), said("a3", "p", "assistant")]
+    fork = [note("p", "a1"), note("q", "p")]
     new = chunks([*CHAIN[:3], *fork], put(2, "new"))
     made = new[2]["uuid"]
-    assert parents(new) == {"u1": None, "a1": "u1", made: "a1", "u2": made, "p": made, "a3": "p"}
+    assert parents(new) == {"u1": None, "a1": "u1", made: "a1", "u2": made, "p": made, "q": "p"}
 
 
 def test_roots_and_dangling_parents_behind_a_new_line_stay_as_they_are():

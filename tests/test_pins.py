@@ -56,7 +56,7 @@ def test_what_a_person_sends_is_a_request(block):
         text("# AGENTS.md instructions for /w"),
         text("Caveat: The messages below were generated"),
         text("[Request interrupted by user]"),
-        text(placeholders.pruned(placeholders.Pruned(3, ["a.py"], []))),
+        text(placeholders.pruned(placeholders.Pruned(3, {placeholders.READ: ["a.py"]}))),
         text(placeholders.MISSING_START),
         text(placeholders.GAP),
         text(summaries.fence("sum")),
@@ -84,9 +84,7 @@ def test_results_are_no_part_of_the_first_request():
     assert at(messages, protected.first_request(messages)) == ["go"]
 
 
-@pytest.mark.parametrize(
-    "note", [placeholders.pruned(placeholders.Pruned(3, [], [])), placeholders.GAP]
-)
+@pytest.mark.parametrize("note", [placeholders.pruned(placeholders.Pruned(3)), placeholders.GAP])
 def test_a_note_of_ours_in_front_of_it_does_not_take_its_place(note):
     opening = "<environment_context>\n</environment_context>"
     said = [assistant("x"), user(opening), assistant("y"), user("go")]

@@ -12,7 +12,6 @@ from compactctl.placeholders import Cut, Pruned
 
 POINTER = "artifact:s1:abc.txt:0123456789ab"
 sizes = st.integers(0, 10**9)
-paths = st.lists(st.text(min_size=1), max_size=5)
 
 
 @given(st.text(), st.text(), sizes, st.sampled_from([None, POINTER]), st.booleans())
@@ -65,9 +64,23 @@ def test_a_look_alike_before_the_note_does_not_hide_it():
     assert placeholders.read_cut(placeholders.cut(Cut(head, "", 50), 9)).original == 50
 
 
-@given(st.integers(1, 10**6), paths, paths, st.integers(0, 99), st.integers(0, 99))
-def test_a_marker_is_read_back(many, read, modified, more_read, more_modified):
-    said = Pruned(many, read, modified, more_read, more_modified, (POINTER,))
+names = st.sampled_from(
+    [
+        placeholders.READ,
+        placeholders.MODIFIED,
+        placeholders.ASKED,
+        placeholders.ANSWERED,
+        placeholders.RULES,
+        placeholders.FAILED,
+        placeholders.BRANCHES,
+    ]
+)
+lists = st.dictionaries(names, st.lists(st.text(min_size=1), min_size=1, max_size=5))
+
+
+@given(st.integers(1, 10**6), lists, st.dictionaries(names, st.integers(1, 99)))
+def test_a_marker_is_read_back(many, said_lists, more):
+    said = Pruned(many, said_lists, more, (POINTER,))
     assert placeholders.read_pruned(placeholders.pruned(said)) == said
 
 
@@ -86,7 +99,7 @@ def test_a_marker_is_read_back(many, read, modified, more_read, more_modified):
     ],
 )
 def test_no_path_can_forge_a_marker(path):
-    said = Pruned(1, [path, "b"], [])
+    said = Pruned(1, {placeholders.ASKED: [path, "b"]})
     assert placeholders.read_pruned(placeholders.pruned(said)) == said
 
 
@@ -106,29 +119,50 @@ def test_no_path_can_forge_a_marker(path):
         "[compactctl: , earlier messages removed (00000000).]",
         f"[compactctl: {'9' * 5000} earlier messages removed (00000000).]",
         "[compactctl: 3 earlier messages removed (00000000). Files read: a, and , more.]",
-        placeholders.pruned(Pruned(3, ["a"], [])).replace("a.", "b."),
-        placeholders.pruned(Pruned(3, ["a"], [])).replace("3", "4", 1),
+        placeholders.pruned(Pruned(3, {placeholders.READ: ["a"]})).replace("a.", "b."),
+        placeholders.pruned(Pruned(3, {placeholders.READ: ["a"]})).replace("3", "4", 1),
     ],
 )
 def test_look_alikes_of_a_marker_are_not_trusted(text):
     assert placeholders.read_pruned(text) is None
 
 
-@given(st.integers(1, 10**6), paths, paths)
-def test_a_shorter_marker_counts_what_it_leaves_out(many, read, modified):
-    said = Pruned(many, read, modified)
+@given(st.integers(1, 10**6), lists)
+def test_a_shorter_marker_counts_what_it_leaves_out(many, said_lists):
+    said = Pruned(many, said_lists)
     left = placeholders.shorter(said)
-    assert len(left.read) + left.more_read == len(read)
-    assert len(left.modified) + left.more_modified == len(modified)
-    if read or modified:
-        assert len(left.read) + len(left.modified) < len(read) + len(modified)
+    for name, items in said_lists.items():
+        assert len(left.items(name)) + left.more.get(name, 0) == len(items)
+    assert sum(left.more.values()) == (1 if said_lists else 0)
 
 
 def test_every_marker_can_be_made_short_enough():
-    said = Pruned(10**6, [f"/w/{'d' * 90}/{n}" for n in range(500)], ["/" + "x" * 3000] * 9)
+    long = ["/" + "x" * 3000] * 9
+    said = Pruned(
+        10**6,
+        {placeholders.READ: [f"/w/{'d' * 90}/{n}" for n in range(500)], placeholders.RULES: long},
+    )
     while COUNTER.count(placeholders.pruned(said)) > 60:
         said = placeholders.shorter(said)
-    assert placeholders.read_pruned(placeholders.pruned(said)) == said
+    read_back = placeholders.read_pruned(placeholders.pruned(said))
+    assert placeholders.pruned(read_back) == placeholders.pruned(said)
+
+
+def test_no_list_crowds_out_the_others():
+    many = [f"/w/some/folder/{n}.py" for n in range(300)]
+    said = Pruned(5, {placeholders.READ: many, placeholders.ASKED: ["mend the lexer, then stop"]})
+    while COUNTER.count(placeholders.pruned(said)) > 300:
+        said = placeholders.shorter(said)
+    assert said.items(placeholders.ASKED)
+    assert len(said.items(placeholders.READ)) > 10
+
+
+@given(st.integers(0, 10**6), st.text(), st.lists(st.text(min_size=1)), st.booleans())
+def test_what_was_cleared_is_recognised_with_all_that_stays(original, of, said, failed):
+    text = placeholders.cleared(original, POINTER, of=of, said=said, failed=failed)
+    assert placeholders.read_cleared(text)
+    assert placeholders.tells_failure(text) == failed
+    assert not placeholders.read_cleared(f"{text} and more")
 
 
 @given(st.lists(st.text(), min_size=1, max_size=30))

@@ -125,22 +125,6 @@ def test_a_command_in_the_background_has_shown_nothing():
     assert shown("cat a.py", "Command running with ID b1", run_in_background=True) == []
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "head\n...[120 lines truncated]...\ntail",
-        "head\n… +120 lines omitted …\ntail",
-        "<persisted-output>\nOutput too large (90KB). Preview:\nhead\n</persisted-output>",
-        "head\n[compactctl: 9 of 99 tokens cut (deadbeef)]\ntail",
-        "[compactctl: tool result of 900 tokens cleared]",
-    ],
-)
-def test_output_that_was_shortened_is_sure_of_nothing(answer):
-    (read,) = reads_of(call("c", command="cat a.py"), result("c", answer))
-    assert not read.is_full
-    assert read.sure == read.start
-
-
 @pytest.mark.parametrize("key", ["paths", "files", "file_paths"])
 def test_one_call_may_read_many_files(key):
     given = call("c", "read_many_files", "/w", **{key: ["a.py", "b.py"]})

@@ -19,10 +19,10 @@ from compactctl._version import __version__
 from compactctl.bulk import limits
 from compactctl.bulk.archive import Archive
 from compactctl.bulk.manifest import ManifestLine
-from compactctl.bulk.storage import ChangedError, LinkError, LocalStorage, Source, storage_of
+from compactctl.bulk.storage import ChangedError, LinkError, Source, storage_of
 from compactctl.errors import CompactctlError, InputError, UsageError, internal
-from compactctl.files.atomic import back_up
 from compactctl.files.compression import lines_of, pack_like, plain
+from compactctl.files.in_place import LiveError, refuse_live, replace_in_place
 from compactctl.tokens import count_view, load_counter
 from compactctl.tokens.ranks import TokenizerUnavailableError
 from compactctl.transcript import loading
@@ -38,7 +38,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """A file to be done.
 
     ``source`` and ``output`` are what people are told, ``path`` and ``target`` where it is from
-    any working directory. ``root`` is the folder that it was found in, None if it was named.
+    any working directory. ``root`` is the folder that it was found in, None if it was named;
+    ``below`` is the folder that holds all outputs.
     ``previous`` is what an earlier run, which is being resumed, made of it. ``fault`` is why
     there is nothing to be read.
     """
@@ -49,6 +50,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     output: str | None
     target: str | None
     size: int
+    below: str = ""
     in_place: bool = False
     previous: ManifestLine | None = None
     fault: str | None = None
@@ -103,7 +105,10 @@ def run(recipe: Recipe, job: Job) -> Outcome:
     wrote = None if facts["status"] in {"skipped", "failed"} else job.output
     seconds = round(time.monotonic() - start, 3)
     return Outcome(
-        ManifestLine(source=job.source, output=wrote, seconds=seconds, **facts), job.size
+        ManifestLine(
+            source=job.source, output=wrote, seconds=seconds, options=recipe.options, **facts
+        ),
+        job.size,
     )
 
 
@@ -125,9 +130,13 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
     """
     if job.fault is not None:
         raise InputError(job.fault)
+    again = "run again" if job.in_place else "run again with --resume"
+    why = f"something is writing to it; {again} when it is at rest"
     for _ in range(2):
         facts.clear()
         try:
+            if job.in_place:
+                refuse_live(job.path)
             source = storage_of(job.path).read(job.path, job.root)
             facts["input_sha256"] = hashlib.sha256(source.raw).hexdigest()
             if _was_done(recipe, job, facts["input_sha256"]):
@@ -135,23 +144,31 @@ def _do(recipe: Recipe, job: Job, facts: dict[str, Any]) -> bool:
             _compact(recipe, job, source, facts)
         except ChangedError:
             continue
+        except LiveError as error:
+            why = error.what
+            continue
         except LinkError:
             raise _SkipError("a symbolic link; name what it points to") from None
         return False
     facts.clear()  # so that --resume takes it up again
-    raise _SkipError("something is writing to it; run again with --resume when it is at rest")
+    raise _SkipError(why)
 
 
 def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
     previous = job.previous
     if previous is None or previous.status == "failed" or previous.input_sha256 != digest:
         return False
+    if previous.options != recipe.options:
+        return False
     if previous.status == "done" and recipe.archive and not Archive(recipe.archive).has(digest):
         return False
     if previous.status == "skipped":
         return True
     target = job.target
-    return target is not None and storage_of(target).sha256(target) == previous.output_sha256
+    return (
+        target is not None
+        and storage_of(target).sha256(target, job.below) == previous.output_sha256
+    )
 
 
 def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) -> None:
@@ -173,6 +190,7 @@ def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) ->
     data = _bytes(source.raw, lines, written)
     is_same = data is source.raw
     facts["status"] = "unchanged" if is_same else "done"
+    facts["bytes_before"], facts["bytes_after"] = len(source.raw), len(data)
     facts["output_sha256"] = facts["input_sha256"] if is_same else hashlib.sha256(data).hexdigest()
     if not storage_of(job.path).is_as_read(job.path, source):
         raise ChangedError
@@ -211,26 +229,7 @@ def _publish(
             raise InputError(f"its original could not be kept: it {error.what}") from None
     if job.in_place:
         if data is not source.raw:
-            _replace(job.path, source, data)
+            replace_in_place(Path(os.path.realpath(job.path)), [data], source.stamp)
     elif job.target is not None:
         # As private as the source, and never less than a transcript should be.
-        storage_of(job.target).put(job.target, data, source.mode & 0o600 | 0o400)
-
-
-def _replace(name: str, source: Source, data: bytes) -> None:
-    """Put the result in the place of the source, which stays as NAME.bak."""
-    path = Path(os.path.realpath(name))
-    backup = path.with_name(f"{path.name}.bak")
-    made: Path | None = None
-    try:
-        # A run that was killed between these two steps left the backup that is needed.
-        if not backup.exists() or backup.read_bytes() != source.raw:
-            made = back_up(path, source.raw)
-    except OSError as error:
-        raise InputError(f"cannot be backed up: {error.strerror}") from None
-    try:
-        LocalStorage().replace(name, source, data)
-    except (InputError, ChangedError):
-        if made is not None:
-            made.unlink(missing_ok=True)  # of what is still there
-        raise
+        storage_of(job.target).put(job.target, data, job.below, source.mode & 0o600 | 0o400)

@@ -66,15 +66,19 @@ ArchiveOption = Annotated[
     ),
 ]
 TranscriptsOption = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
+    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie; s3://… too.")
 ]
 ArtifactRootOption = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
+    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie; s3://… too."),
 ]
 PolicyOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along; left untouched."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]

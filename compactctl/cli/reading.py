@@ -10,6 +10,7 @@ from compactctl.errors import InputError
 from compactctl.files.output import check_report, output_path
 from compactctl.files.reading import read_lines
 from compactctl.jsonl import lines
+from compactctl.report import unreadable
 from compactctl.transcript import loading
 
 if TYPE_CHECKING:
@@ -61,3 +62,8 @@ def count_unreadable(raw_lines: Sequence[bytes]) -> int:
     decode = msgspec.json.Decoder(_Object).decode
     records = [index for index, _ in lines.read(raw_lines, decode, entries, [])]
     return len(raw_lines) - len({entries[index].line for index in records})
+
+
+def say_unreadable(raw_lines: Sequence[bytes]) -> str:
+    """Return the end of a line for people about lines that hold something, but no JSON object."""
+    return unreadable(count_unreadable([raw for raw in raw_lines if raw.strip()]))

@@ -7,10 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from compactctl import report
 from compactctl.cli.command import Command
 from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
 from compactctl.cli.reading import read
-from compactctl.files.output import write_standard
+from compactctl.files.output import write_json, write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.text import escape_terminal
@@ -30,13 +31,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options) -> int:
     """Write the figures to standard output."""
     counter = counter_for_one(options.tokenizer)
-    found = measure(read(options.file, options.format), counter, max(options.top, LARGEST))
+    transcript = read(options.file, options.format)
+    found = measure(transcript, counter, max(options.top, LARGEST))
     counter.save()
     if options.json:
-        write_standard([msgspec.json.encode(found) + b"\n"])
+        write_json([msgspec.json.encode(found) + b"\n"])
     else:
         lines = [escape_terminal(line) for line in _lines(found, options.tokenizer, options.top)]
         write_standard([("\n".join(lines) + "\n").encode()])
+    if more := report.unreadable(report.count_unreadable(transcript)):
+        report.say(f"stats: {more.removeprefix(', ')}")
     return 0
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from compactctl.console import silence
 from compactctl.errors import InputError, UsageError
-from compactctl.files.atomic import back_up, stamp, write_file
+from compactctl.files.atomic import stamp, write_file
 from compactctl.files.compression import MAGIC_LENGTH, is_packed, pack
+from compactctl.files.in_place import refuse_live, replace_in_place
 from compactctl.files.reading import STANDARD
+from compactctl.text import escape_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,6 +70,7 @@ def output_path(output: str | None, source: str, *, in_place: bool) -> Path | No
 
     Raises:
         UsageError: the output is the input, a symbolic link or a folder, or cannot be replaced.
+        InputError: it is to be replaced, and a process is writing to it, or it has other names.
 
     """
     if in_place:
@@ -91,7 +94,7 @@ def output_path(output: str | None, source: str, *, in_place: bool) -> Path | No
     return path
 
 
-def check_report(report: str, source: str, output: str | None) -> None:
+def check_report(report: str, source: str, output: str | None, option: str = "--report") -> None:
     """Make sure that the record is not appended to a transcript.
 
     Raises:
@@ -105,7 +108,7 @@ def check_report(report: str, source: str, output: str | None) -> None:
     else:
         same = os.path.realpath(report) == os.path.realpath(output)
     if same or (found is not None and _is_input(found, source)):
-        raise UsageError(f"--report {report} is a transcript; give the report a file of its own")
+        raise UsageError(f"{option} {report} is read or written already; give it a file of its own")
 
 
 def _in_place(output: str | None, source: str) -> Path:
@@ -120,6 +123,7 @@ def _in_place(output: str | None, source: str) -> Path:
     with contextlib.suppress(OSError), path.open("rb") as file:
         if is_packed(file.read(MAGIC_LENGTH)):
             raise UsageError("--in-place writes no packed files; write to another with -o")
+    refuse_live(path)
     return path
 
 
@@ -166,25 +170,29 @@ def write_standard(chunks: Iterable[bytes]) -> None:
         raise InputError(f"standard output cannot be written: {error.strerror}") from None
 
 
+def write_json(lines: Iterable[bytes]) -> None:
+    """Write lines of JSON to standard output; a terminal gets the same with escapes.
+
+    Raises:
+        InputError: as for :func:`write_standard`.
+
+    """
+    write_standard(map(escape_json, lines) if is_terminal() else lines)
+
+
 def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:
     """Put the result where the input was, with the input beside it."""
     result = list(chunks)
-    backup: Path | None = None
     try:
         before = stamp(os.stat(path))  # noqa: PTH116 (no need of pathlib)
-        current = [path.read_bytes()] if original is None else original
-        if not _holds(path, current):
-            raise InputError("changed since it was read; nothing was written", file=str(path))
-        if not _holds(path, result):
-            backup = back_up(path, *current)
+        is_read = original is None or _holds(path, original)
+        is_same = is_read and _holds(path, result)
     except OSError as error:
-        raise InputError(f"cannot be backed up: {error.strerror}", file=str(path)) from None
-    if backup is not None:
-        try:
-            write_file(result, path, replaces=before)
-        except InputError:
-            backup.unlink(missing_ok=True)  # of what is still there
-            raise
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    if not is_read:
+        raise InputError("changed since it was read; nothing was written", file=str(path))
+    if not is_same:
+        replace_in_place(path, result, before)
 
 
 def _holds(path: Path, chunks: Iterable[bytes]) -> bool:

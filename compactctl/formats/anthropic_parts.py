@@ -9,7 +9,7 @@ import msgspec
 
 from compactctl.formats.base import identifier, string
 from compactctl.images import read_image
-from compactctl.model import MADE, Block, Image
+from compactctl.model import BARE, MADE, Block, Image
 
 _EMPTY = msgspec.Raw(b"{}")
 
@@ -24,14 +24,15 @@ class ContentBlock(msgspec.Struct, gc=False):
     name: Any = None
     input: msgspec.Raw = _EMPTY
     tool_use_id: Any = None
-    content: str | list[ContentBlock] | None = None
+    content: str | list[ContentBlock | str] | ContentBlock | None = None
     is_error: Any = None
     source: Any = None
     caller: Any = None
     read_path: Any = msgspec.field(default=None, name="_read_path")
 
 
-Content = str | list[ContentBlock] | None
+Content = str | list[ContentBlock | str] | ContentBlock | None
+"""Strings in a list, and a block that stands alone, are no content that a provider takes."""
 
 
 def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
@@ -43,10 +44,24 @@ def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
         return []
     if isinstance(content, str):
         return [Block("text", content, entry=entry)]
+    if isinstance(content, ContentBlock):
+        only = _block(content, entry, 0, cwd)
+        return [msgspec.structs.replace(only, type=BARE) if only.kind == "text" else only]
     return [_block(block, entry, at, cwd) for at, block in enumerate(content)]
 
 
-def _block(block: ContentBlock, entry: int, at: int, cwd: str) -> Block:
+def holds_result(content: Content) -> bool:
+    """Return True if a block of a content is a result."""
+    if isinstance(content, ContentBlock):
+        content = [content]
+    return isinstance(content, list) and any(
+        not isinstance(block, str) and block.type == "tool_result" for block in content
+    )
+
+
+def _block(block: ContentBlock | str, entry: int, at: int, cwd: str) -> Block:
+    if isinstance(block, str):
+        return Block("text", block, type=BARE, entry=entry, at=at)
     kind = block.type
     if kind == "text":
         return Block("text", string(block.text), entry=entry, at=at)
@@ -121,8 +136,9 @@ def edit(part: Any, block: Block) -> Any:
 
 
 def _edit_result(old: Any, pieces: tuple[Block, ...]) -> Any:
-    if not isinstance(old, list):
+    if not isinstance(old, list | dict):
         return made(pieces)
+    old = parts(old)
     return [make(piece) if piece.entry == MADE else edit(old[piece.at], piece) for piece in pieces]
 
 

@@ -82,6 +82,8 @@ class Format(ABC):
     """Assistant pieces side by side are one message."""
     rewrites_ids: bool = False
     """When the agent sends calls, it gives them ids that the provider takes."""
+    flags_failures: bool = True
+    """A flag says that a call failed; where none does, an error may look like any other result."""
     answers_open_calls: bool = False
     """When the agent sends, it answers calls without a result itself."""
 
@@ -92,8 +94,8 @@ class Format(ABC):
     """The member that numbers the lines."""
     boundary: str | None = None
     """The type of lines that cut off what precedes them; they stay when all their blocks went."""
-    content_member: str | None = None
-    """The only member that :meth:`replace_parts` changes; others may be large and stay unparsed."""
+    content_members: tuple[str, ...] = ()
+    """All members that :meth:`replace_parts` changes; others may be large and stay unparsed."""
     usage_keys: tuple[bytes, ...] = ()
     """Bytes of which a line for :meth:`usage` holds at least one; none if no line has a usage."""
     usage_is_apart: bool = False

@@ -38,6 +38,7 @@ class Events(base.Format):
     name = "events"
     description = "flat events with sequence numbers, one a line"
     profile = "anthropic"
+    flags_failures = False
     record = Record
     joins_answers = True
     sequence = "sequence"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -55,6 +56,12 @@ def _whole_number(digits: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole_number)
+_START = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")')
+_OPENING = re.compile(rf"[ \t\0\ufeff]*{_START.pattern}")
+_GAP = 8
+"""Characters of white space that may stand in front of a value inside a record."""
+_EFFORT = 50_000_000
+"""Characters that may be gone through in search of a record, if each try went to the end."""
 _BETWEEN = re.compile("[ \t\r\n\0\ufeff]*")
 _CUT_TOKEN = re.compile(r"t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
@@ -105,7 +112,7 @@ def parse_many(text: bytes) -> list[tuple[int, int, Any]]:
 
 
 def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
-    """Give the values of ``text`` up to the first that cannot be read, and why it cannot.
+    """Return the values of ``text`` up to the first that cannot be read, and why it cannot.
 
     NUL runs and a byte order mark around values are skipped: a power loss leaves the first,
     some editors the second.
@@ -132,13 +139,37 @@ def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
     return found, failure
 
 
+def whole_behind(text: str, knows: Callable[[dict[str, Any]], bool]) -> int | None:
+    """Return where a whole record begins behind one that ends too early; None if there is none.
+
+    ``text`` starts with the torn one. What may be a value inside it counts only if it begins as
+    the torn record does.
+    """
+    opening = _OPENING.match(text)
+    for tried, found in enumerate(_START.finditer(text, 1)):
+        if tried * len(text) > _EFFORT:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        at = found.start()
+        follows = _after_gap(text, end)
+        is_whole = isinstance(value, dict) and text[follows : follows + 1] in {"", "{"}
+        may_be_inside = text[max(at - _GAP, 0) : at].rstrip()[-1:] in {":", "[", ","}
+        begins_alike = opening is not None and opening[1] == found[1]
+        if is_whole and (begins_alike or not may_be_inside) and knows(value):
+            return at
+    return None
+
+
 def _after_gap(text: str, position: int) -> int:
     found = _BETWEEN.match(text, position)
     return found.end() if found else position
 
 
 def _failure(error: Exception, text: str) -> NotJsonError:
-    """Say in our own words why a value cannot be read."""
+    """Return why a value cannot be read, in our own words."""
     if isinstance(error, NotJsonError):
         return error.with_traceback(None)  # which holds on to the text
     if isinstance(error, RecursionError):
@@ -150,7 +181,7 @@ def _failure(error: Exception, text: str) -> NotJsonError:
 
 
 def _is_torn(error: json.JSONDecodeError, text: str) -> bool:
-    """Tell by where the parser gave up: at the very end, or in a token that the end cuts."""
+    """Return True if the parser gave up at the very end, or in a token that the end cuts off."""
     if error.msg.startswith("Unterminated string"):
         return True
     end = len(text.rstrip(" \t\r\n\0"))
@@ -180,7 +211,7 @@ def _in_bytes(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def without_surrogates(value: Any) -> Any:
-    """Copy ``value`` with each lone surrogate replaced by U+FFFD, so that it can be encoded."""
+    """Return ``value`` with each lone surrogate replaced with U+FFFD, so that it can be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -202,7 +233,7 @@ def dump(value: Any) -> bytes:
 
 
 def as_it_is(text: bytes) -> Any:
-    """Give a value that :func:`dump` writes as this very JSON."""
+    """Return a value that :func:`dump` writes as exactly this JSON."""
     return orjson.Fragment(text)
 
 
@@ -226,7 +257,7 @@ def _dump_slowly(value: Any, *, ensure_ascii: bool) -> str:
 
 
 def is_blank(line: bytes) -> bool:
-    """Say whether a line holds nothing but white space, NULs or byte order marks."""
+    """Return True if a line contains only whitespace, NULs or byte order marks."""
     rest = line.strip(_SKIP)
     if rest.startswith(BOM):
         rest = rest.replace(BOM, b"").strip(_SKIP)

@@ -35,6 +35,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
+Knows: TypeAlias = Callable[[dict[str, Any]], bool]
+"""Tells a record of the file's format."""
+
 MakeEntry: TypeAlias = Callable[[bytes, int], Entry]
 """Makes an entry of bytes and the number of their line; is called in the order of a file."""
 
@@ -53,17 +56,23 @@ class Fault(msgspec.Struct, frozen=True):
     raised: bool = False
 
 
+def _nothing(_: dict[str, Any]) -> bool:
+    return False
+
+
 def read(
     lines: Iterable[bytes],
     decode: Callable[[bytes], R],
     entries: list[Entry],
     faults: list[Fault],
     make_entry: MakeEntry = Entry,
+    knows: Knows = _nothing,
 ) -> Iterator[tuple[int, R]]:
     """Yield (index of the entry, record) of each JSON object; fill ``entries`` and ``faults``.
 
     ``decode`` is the fast, typed way and sees nearly every line. What it refuses is looked at
-    slowly: a line that no standard JSON reader takes makes an entry without a record.
+    slowly: a line that no standard JSON reader takes makes an entry without a record. Behind a
+    record that was cut off, what is glued onto it is read if the format ``knows`` it.
     """
     add = entries.append
     at = 0
@@ -83,7 +92,15 @@ def read(
                 yield at, record
                 at += 1
                 continue
-        yield from _read_odd(raw, number, decode, entries, faults, make_entry)
+        start = 0
+        for end, value in _pieces(raw, number, faults, knows):
+            add(make_entry(raw[start:end], number))
+            start = end
+            if isinstance(value, dict):
+                record, complaint = decode_leniently(value, decode)
+                if complaint:
+                    faults.append(Fault("FILE-17", number, complaint))
+                yield len(entries) - 1, record
         at = len(entries)
     _settle_tails(entries, faults)
 
@@ -97,50 +114,57 @@ def _is_utf8(raw: bytes) -> bool:
     return True
 
 
-def _read_odd(
-    raw: bytes,
-    number: int,
-    decode: Callable[[bytes], R],
-    entries: list[Entry],
-    faults: list[Fault],
-    make_entry: MakeEntry,
-) -> Iterator[tuple[int, R]]:
-    """Read a line that the typed decoder refused: odd, glued, damaged, or no JSON at all.
-
-    What stands in front of the damage is read; the rest is an entry without a record.
-    """
-    start = 0
-    for end, value in _pieces(raw, number, faults):
-        entries.append(make_entry(raw[start:end], number))
-        start = end
-        if isinstance(value, dict):
-            record, complaint = decode_leniently(value, decode)
-            if complaint:
-                faults.append(Fault("FILE-17", number, complaint))
-            yield len(entries) - 1, record
-    if start < len(raw):
-        entries.append(make_entry(raw[start:], number))
-
-
 def _settle_tails(entries: list[Entry], faults: list[Fault]) -> None:
-    """Tell a torn tail from a torn line in the middle, which lost what it held."""
+    """Raise torn lines in the middle, which lost what they held, from FILE-01 to FILE-02."""
     last = next((e.line for e in reversed(entries) if not exact.is_blank(e.raw)), 0)
     for at, fault in enumerate(faults):
         if fault.rule == "FILE-01" and fault.line != last:
             faults[at] = Fault("FILE-02", fault.line, fault.text)
 
 
-def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any]]:
-    """Give (end, value) of each JSON value on the line, up to the first that is damaged."""
+def _pieces(raw: bytes, number: int, faults: list[Fault], knows: Knows) -> list[tuple[int, Any]]:
+    """Part an odd line: (end, value) of each JSON value, and None for what cannot be read."""
     if exact.is_blank(raw):
         if b"\0" in raw:
             faults.append(Fault("FILE-04", number, f"{raw.count(0):,} NUL bytes"))
         elif exact.BOM in raw:
             faults.append(Fault("FILE-05", number, ""))
-        return []
+        return [(len(raw), None)]
     if raw.removeprefix(exact.BOM).lstrip().startswith((b"//", b"#")):
         faults.append(Fault("FILE-06", number, ""))
-        return []
+        return [(len(raw), None)]
+    pieces: list[tuple[int, Any]] = []
+    start = 0
+    while start < len(raw):
+        found, error = _values(raw[start:], number, faults)
+        pieces += [(start + end, value) for end, value in found]
+        if error is None:
+            pieces[-1] = (len(raw), pieces[-1][1])
+            break
+        torn = pieces[-1][0] if found else start
+        start = _behind(raw, torn, error, knows)
+        if start < len(raw):
+            what = f"{error}; what stands behind it is read"
+            faults.append(Fault("FILE-02", number, what))
+        else:
+            faults.append(_damage(error, number, read=torn > 0))
+        pieces.append((start, None))
+    return pieces
+
+
+def _behind(raw: bytes, torn: int, error: exact.NotJsonError, knows: Knows) -> int:
+    """Return where a whole record begins behind a torn one, or else the end of the line."""
+    if isinstance(error, exact.NotUtf8Error):
+        return len(raw)
+    text = raw[torn:].decode()
+    found = exact.whole_behind(text, knows)
+    return len(raw) if found is None else torn + len(text[:found].encode())
+
+
+def _values(
+    raw: bytes, number: int, faults: list[Fault]
+) -> tuple[list[tuple[int, Any]], exact.NotJsonError | None]:
+    """Return (end, value) of each JSON value up to the first that is damaged, and the damage."""
     values, error = exact.scan(raw)
     pieces = [(end, value) for _, end, value in values]
     readable = raw if error is None else raw[: pieces[-1][0] if pieces else 0]
@@ -152,15 +176,11 @@ def _pieces(raw: bytes, number: int, faults: list[Fault]) -> list[tuple[int, Any
         odd, pieces = [], []
         error = exact.NotJsonError("nested too deeply to be read")
     faults.extend(odd)
-    if error is not None:
-        faults.append(_damage(error, number, read=len(pieces)))
-    elif pieces:
-        pieces[-1] = (len(raw), pieces[-1][1])
-    return pieces
+    return pieces, error
 
 
-def _damage(error: exact.NotJsonError, number: int, *, read: int) -> Fault:
-    """Give the rule that an unreadable line breaks."""
+def _damage(error: exact.NotJsonError, number: int, *, read: bool) -> Fault:
+    """Return the fault of an unreadable line."""
     what = f"{error}; what stands before it is read" if read else str(error)
     if isinstance(error, exact.NotUtf8Error):
         return Fault("FILE-07", number, what, error.at)
@@ -186,7 +206,7 @@ def _oddities(raw: bytes, number: int, values: list[Any]) -> Iterator[Fault]:
 
 
 def _surrogate_path(value: Any, path: str = "$") -> str | None:
-    """Give the JSON path of the first string that holds a lone surrogate."""
+    """Return the JSON path of the first string with a lone surrogate, None if there is none."""
     if isinstance(value, str):
         return None if exact.without_surrogates(value) == value else path
     if isinstance(value, dict):

@@ -16,8 +16,9 @@ from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
 from compactctl.view.protected import Protected
-from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
-from compactctl.view.tools import keys_modified_by
+from compactctl.view.reads import ReadTool, named_read_tools, reads_of
+from compactctl.view.shown import Later
+from compactctl.view.tools import Edits
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -46,48 +47,69 @@ def dedup(
 ) -> Change:
     """Drop a read of a file, call and result, when a later successful read shows all of it."""
     named = named_read_tools(read_tool or [])
-    every = superseded(context.view, context.protected, named, stale=stale)
+    every = superseded(
+        context.view,
+        context.protected,
+        named,
+        stale=stale,
+        flags_failures=context.flags_failures,
+    )
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
-    verb = "dropped" if mode == "drop" else "replaced"
-    return Change(edits, None, actions, f"{plural(len(actions), 'superseded read')} {verb}")
+    return Change(edits, None, actions, _note(actions, "dropped" if mode == "drop" else "replaced"))
+
+
+def _note(actions: Sequence[Action], verb: str) -> str:
+    """Say what is dedup's own; thinking that went with what it led to has its own name."""
+    thoughts = [action for action in actions if action.rule == "thinking"]
+    note = f"{plural(len(actions) - len(thoughts), 'superseded read')} {verb}"
+    if not thoughts:
+        return note
+    tokens = sum(action.tokens_before for action in thoughts)
+    return f"{note}, thinking: {plural(len(thoughts), 'block')}, {plural(tokens, 'token')}"
 
 
 def superseded(
-    view: View, protected: Protected, named: Sequence[ReadTool] = (), *, stale: bool = False
+    view: View,
+    protected: Protected,
+    named: Sequence[ReadTool] = (),
+    *,
+    stale: bool = False,
+    flags_failures: bool = True,
 ) -> list[Superseded]:
     """Return the reads that later ones show again, in order; the open loop is never touched.
 
     With ``stale``, a read before a successful edit of its file also goes when a full read comes
-    later: what it shows is no longer so. Protected files are left alone.
+    later: what it shows is no longer so. Protected files are left alone. Where no flag says that a
+    call failed, a later read counts only for what it visibly holds.
     """
-    later: dict[str, list[tuple[Read, str | None]]] = {}
-    edited: set[str] = set()
+    later: dict[str, Later] = {}
+    edits = Edits(view.answered)
     goes: list[Superseded] = []
-    for found in reversed(view.answered):
-        if stale and not found.result.failed:
-            edited.update(keys_modified_by(found.call))
+    for at, found in reversed([*enumerate(view.answered)]):
         reads = reads_of(found.call, found.result, named)
         if not reads or any(protected.names(read.path) for read in reads):
             continue
-        by = [_shown_again(read, later, stale=read.key in edited) for read in reads]
-        if found.call_at.message < view.open_loop and all(who is not None for who in by):
+        by: list[str | None] = [None]
+        if found.call_at.message < view.open_loop and all(read.key in later for read in reads):
+            by = [
+                (
+                    stale
+                    and edits.between(read.key, at, len(view.answered))
+                    and later[read.key].whole()
+                )
+                or later[read.key].shows(read, found.result, at)
+                for read in reads
+            ]
+        if all(who is not None for who in by):
             names = dict.fromkeys(read.path for read in reads)
             goes.append(Superseded(found, [*names], [*dict.fromkeys(filter(None, by))]))
-        else:
-            for read in reads:
-                later.setdefault(read.key, []).append((read, found.call.call_id))
+            continue
+        for read in reads:
+            if read.key not in later:
+                later[read.key] = Later(edits, flags_failures=flags_failures)
+            later[read.key].add(read, found.result, at, found.call.call_id or "")
     return goes[::-1]
-
-
-def _shown_again(
-    read: Read, later: dict[str, list[tuple[Read, str | None]]], *, stale: bool
-) -> str | None:
-    """Return the id of the newest later call that shows this read's lines, or the whole file."""
-    for other, call_id in later.get(read.key, []):
-        if other.covers(read) or (stale and other.is_full):
-            return call_id or ""
-    return None
 
 
 def _to_do(every: Sequence[Superseded], *, drop: bool) -> list[Superseded]:
@@ -112,7 +134,14 @@ def _drop(
         gone |= {read.found.call_at, read.found.result_at}
         tokens = context.count(call) + context.count(result)
         actions.append(Action("superseded-read", call.entry, call.call_id, tokens))
-    return without(context.view.messages, gone), actions
+    edits = without(context.view.messages, gone)
+    actions += [
+        Action("thinking", block.entry, None, context.count(block))
+        for position in sorted({place.message for place in gone})
+        for block in context.view.messages[position].blocks
+        if block.kind == "thinking" and key(block) in edits
+    ]
+    return edits, actions
 
 
 def _stub(

@@ -6,21 +6,22 @@ by side become one message, so that roles go on alternating.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compactctl import placeholders
 from compactctl.layers.base import Action, Change, Context
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.placeholders import Pruned
-from compactctl.text import plural
+from compactctl.text import middle_cut, plural
 from compactctl.tokens import count_message
-from compactctl.view import tools
 from compactctl.view.edits import Insert, Key, key
-from compactctl.view.index import View
+from compactctl.view.facts import Facts
 from compactctl.view.pairs import Place
 
 MARKER_TOKENS = 300
 """Tokens that the placeholder may have."""
+_WIDEST = 240
+"""Characters of one request, rule or failure in the placeholder."""
 
 
 def cut_out(
@@ -50,8 +51,9 @@ def cut_out(
     if marker:
         ours, at = _earlier_markers(kept, head)
         edits |= {key(block): None for block in ours}
-        earlier = filter(None, (placeholders.read_pruned(block.text) for block in ours))
-        insert = Insert(at + 1, "user", _marker(context, gone, list(earlier), pointer))
+        earlier = [mark for b in ours if (mark := placeholders.read_pruned(b.text)) is not None]
+        facts = Facts(view, [Message("user", tuple(ours)), *gone], start)
+        insert = Insert(at + 1, "user", _marker(context, facts, len(gone), earlier, pointer))
     actions = [
         Action(
             "prune",
@@ -132,19 +134,37 @@ def _is_marker(block: Block) -> bool:
 
 
 def _marker(
-    context: Context, gone: list[Message], earlier: list[Pruned], pointer: str | None
+    context: Context, facts: Facts, many: int, earlier: Sequence[Pruned], pointer: str | None
 ) -> Block:
-    """Write the placeholder, within its size."""
-    files = tools.files(View(gone))
+    """Return the placeholder of ``many`` messages, within its size, with what went with them."""
+    pointers = (*(p for mark in earlier for p in mark.pointers), *([pointer] if pointer else []))
     whole = Pruned(
-        len(gone) + sum(mark.messages for mark in earlier),
-        tools.union((path for mark in earlier for path in mark.read), files.read),
-        tools.union((path for mark in earlier for path in mark.modified), files.modified),
-        sum(mark.more_read for mark in earlier),
-        sum(mark.more_modified for mark in earlier),
-        tuple(dict.fromkeys((*(p for m in earlier for p in m.pointers), *filter(None, [pointer])))),
+        many + sum(mark.messages for mark in earlier),
+        _lists(facts),
+        {name: sum(m.more.get(name, 0) for m in earlier) for m in earlier for name in m.more},
+        tuple(dict.fromkeys(pointers)),
     )
-    whole = placeholders.newest(whole, MARKER_TOKENS)  # a path takes at least a token
+    whole = placeholders.newest(whole, MARKER_TOKENS)  # an item takes at least a token
     while context.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
         whole = placeholders.shorter(whole)
     return Block("text", text, meta=True)
+
+
+def _lists(facts: Facts) -> dict[str, list[str]]:
+    """Return what a placeholder carries, the newest first."""
+    files, rules = facts.files, facts.rules
+    modified = set(files.modified)
+    return {
+        placeholders.READ: [path for path in files.read[::-1] if path not in modified],
+        placeholders.MODIFIED: files.modified[::-1],
+        placeholders.ASKED: _short(words for words in facts.requests[::-1] if words not in rules),
+        placeholders.ANSWERED: _short([facts.answered]),
+        placeholders.RULES: _short(rules[::-1]),
+        placeholders.FAILED: _short(facts.failures[::-1]),
+        placeholders.BRANCHES: facts.branches[::-1],
+    }
+
+
+def _short(items: Iterable[str]) -> list[str]:
+    flat = (" ".join(item.split()) for item in items)
+    return list(dict.fromkeys(middle_cut(item, _WIDEST) for item in flat if item))

@@ -9,15 +9,16 @@ from compactctl import summaries
 from compactctl._version import __version__
 from compactctl.errors import UsageError
 from compactctl.layers.base import Action, Change, Context, Layer
-from compactctl.layers.template import digest, known_files
+from compactctl.layers.template import digest
 from compactctl.model import MADE, Block, Message
 from compactctl.text import plural
 from compactctl.tokens import count_view
 from compactctl.view import protected
 from compactctl.view.edits import Insert, Key, apply, key
+from compactctl.view.facts import Facts
 from compactctl.view.index import View
 from compactctl.view.pairs import block_at
-from compactctl.view.tools import Files
+from compactctl.view.requests import own_words
 from compactctl.view.turns import prompt_blocks
 
 SMALLEST = 150
@@ -43,25 +44,29 @@ def summarize(
     view = context.view
     old, kept = _part(view, keep_messages)
     stays = _stays(context, old, kept)
-    previous, fresh = _previous(old)
+    fresh = [message for message in old if message.role != "system"]
     answers = [message for message in fresh if message.role == "assistant"]
     if all(key(block) in stays for message in answers for block in message.blocks):
         return Change(note="nothing to summarize")
-    text = digest(
-        View(fresh), previous, lambda text: context.counter.fits(text, max_summary_tokens)
-    )
     first_kept = len(view.messages) - len(kept)
-    edits, insert = _replaced(old, stays, first_kept, Block("text", summaries.fence(text)))
-    after = count_view(context.counter, apply(view.messages, edits, insert))
+    facts = Facts(view, fresh, first_kept, stays=stays)
+    beside = [own_words(b.text).strip() for m in fresh for b in m.blocks if key(b) in stays]
     before = context.tokens()
-    if after >= before:
+    # A small session has less to say than the room is made for.
+    for limit in (max_summary_tokens, min(max_summary_tokens, max(SMALLEST, before // 2))):
+        text = digest(facts, context.counter.count, limit, beside=beside)
+        edits, insert = _replaced(old, stays, first_kept, Block("text", summaries.fence(text)))
+        after = count_view(context.counter, apply(view.messages, edits, insert))
+        if after < before:
+            break
+    else:
         return Change(note="the summary would not be smaller")
     return Change(
         edits,
         insert,
         [Action("summarize", kept[0].blocks[0].entry if kept else MADE, None, before, after)],
         f"{plural(len(old), 'message')} summarized ({summarizer})",
-        _mark(context, text, known_files(View(fresh), previous), summarizer, before, after),
+        _mark(context, text, facts, summarizer, before, after),
     )
 
 
@@ -83,25 +88,6 @@ def _part(view: View, keep: int) -> tuple[list[Message], list[Message]]:
             kept.insert(0, old[-1] if not results else Message("user", prompt))
         old[-1:] = [Message("user", results)] if results else [] if prompt else old[-1:]
     return old, kept
-
-
-def _previous(old: Sequence[Message]) -> tuple[str | None, list[Message]]:
-    """Take an earlier summary out of the old messages, to be updated and never nested."""
-    previous: str | None = None
-    fresh: list[Message] = []
-    for message in old:
-        if message.role == "system":
-            continue
-        blocks = []
-        for block in message.blocks:
-            summary = summaries.unfence(block.text) if message.role == "user" else None
-            if summary is None:
-                blocks.append(block)
-            else:
-                previous = summary
-        if blocks:
-            fresh.append(Message(message.role, tuple(blocks)))
-    return previous, fresh
 
 
 def _stays(context: Context, old: Sequence[Message], kept: Sequence[Message]) -> set[Key]:
@@ -133,16 +119,16 @@ def _replaced(
 
 
 def _mark(
-    context: Context, text: str, files: Files, summarizer: str, before: int, after: int
+    context: Context, text: str, facts: Facts, summarizer: str, before: int, after: int
 ) -> dict[str, Any]:
-    """Write the record of the compaction (CONTRACT §3)."""
+    """Return the record of the compaction."""
     return {
         "type": "compactctl.compaction",
         "summary": text,
         "tokens_before": before,
         "tokens_after": after,
-        "files_read": files.read,
-        "files_modified": files.modified,
+        "files_read": facts.in_full(facts.files.read),
+        "files_modified": facts.in_full(facts.files.modified),
         "summarizer": summarizer,
         "model": None,
         "quality": "low" if summarizer == "template" else "normal",

@@ -1,189 +1,179 @@
 """A summary without a model: what can be taken from the messages themselves.
 
-Requests word for word, the files from the calls, the last failures, the open items of the todo
-list. Nothing is invented, so nothing can be.
+Each kind of facts has its share of the room, and what some kinds leave goes to the others, in the
+order in which an agent needs them. Nothing is invented, so nothing can be.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from compactctl import placeholders, summaries
-from compactctl.model import Block, Message, arguments, result_text
-from compactctl.view import protected, tools
-from compactctl.view.index import View
-
-_RULE_WORDS = re.compile(
-    r"\b(must|never|always|only|don't|do not|without|keep|avoid|should not|no longer)\b"
-    r"|不要|必须|只能|禁止|务必",
-    re.IGNORECASE,
+from compactctl import summaries
+from compactctl.summaries import (
+    ALSO,
+    ANSWERED,
+    ASKED,
+    BRANCH,
+    CONSTRAINTS,
+    GOAL,
+    MODIFIED,
+    NEXT,
+    OBSERVED,
+    OPEN_RESULTS,
+    RAN,
+    SAID,
+    STATUS,
 )
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_LEFT_OUT = re.compile(rf"\(({placeholders.NUMBER}) earlier not listed\)")
+from compactctl.text import middle_cut, plural
+from compactctl.view.facts import Counts, Facts
+from compactctl.view.requests import says_something
 
-FAILURES = 5
-"""Failed calls that the summary names, the latest."""
+Count = Callable[[str], int]
 
-WIDEST = 2000
-"""Characters of one item; below a quarter of it, fewer items say more than shorter ones."""
+_GOAL = 3000
+"""Characters of the goal."""
+_REPEATED = 400
+"""Characters of the goal where the whole request stands beside the summary."""
+_PASTED = 800
+"""Characters of any other request; more is pasted, and is cut in its middle."""
+_BRANCHES = 5
+"""Branches and commits that are named, the latest."""
+_AROUND = 3
+"""Tokens that a line of a list takes beside its item."""
+_SMALLEST = 12
+"""Tokens below which there is no use in what is left of an item."""
+_LONGEST = 8000
+"""Characters of an item that are looked at."""
 
 
-def digest(view: View, previous: str | None, fits: Callable[[str], bool]) -> str:
-    """Write the seven sections about a view, taking in the ``previous`` summary.
+class _Kind(NamedTuple):
+    """Items of one section, the most needed first; some are of no use when they are cut."""
 
-    ``fits`` says whether a text is within the size that a summary may have; sections give way
-    from the longest on until it is.
-    """
-    sections = _sections(view, summaries.read(previous) if previous else {})
-    width = WIDEST
-    while not fits(text := summaries.write(_clipped(sections, width))):
-        longest = max(sections, key=lambda name: sum(min(len(i), width) for i in sections[name]))
-        if len(_parted(sections[longest])[1]) > 1 and width <= WIDEST // 4:
-            sections[longest] = _fewer(sections[longest])
-        elif width > 1:
-            width = width * 3 // 4
-        else:
+    section: str
+    share: float
+    items: Sequence[str]
+    cuts: bool = True
+    is_counted: bool = True
+
+
+def digest(facts: Facts, count: Count, limit: int, *, beside: Sequence[str] = ()) -> str:
+    """Write the seven sections within ``limit`` tokens; ``beside`` are requests that stay whole."""
+    counts = _counts(facts.counts)
+    kinds = _kinds(facts, beside)
+    bare = summaries.write({STATUS: [counts]})
+    room = limit - count(bare)
+    while True:
+        sections = _filled(kinds, facts.counts.left_out, count, room)
+        sections[STATUS].insert(0, counts)
+        text = summaries.write(sections)
+        if room <= 0:
+            return bare
+        if count(text) <= limit:
+            return text
+        room = room * 9 // 10 - 1
+
+
+def _kinds(facts: Facts, beside: Sequence[str]) -> list[_Kind]:
+    """Return what the summary says, the most needed first."""
+    files, todos = facts.files, facts.todos
+    modified = set(files.modified)
+    goal, asked, also = _requests(facts, beside)
+    rules = [rule for rule in facts.rules if rule not in goal]
+    return [
+        _Kind(MODIFIED, 0.12, files.modified[::-1], cuts=False),
+        _Kind(OBSERVED, 0.06, [p for p in files.read[::-1] if p not in modified], cuts=False),
+        _Kind(GOAL, 0.15, goal),
+        _Kind(CONSTRAINTS, 0.15, rules[::-1]),
+        _Kind(OPEN_RESULTS, 0.12, facts.failures[::-1]),
+        _Kind(NEXT, 0.08, todos),
+        _Kind(STATUS, 0.08, [ANSWERED + facts.answered] if facts.answered else []),
+        _Kind(STATUS, 0.03, [BRANCH + one for one in facts.branches[: -_BRANCHES - 1 : -1]]),
+        _Kind(STATUS, 0.12, [ASKED + words for words in asked]),
+        _Kind(STATUS, 0.05, also, is_counted=False),
+        _Kind(STATUS, 0.12, [SAID + facts.last_words] if facts.last_words else []),
+        _Kind(NEXT, 0.05, [s for s in facts.next_steps[::-1] if s not in todos], is_counted=False),
+        _Kind(STATUS, 0.15, facts.notes[::-1], is_counted=False),
+        _Kind(STATUS, 0.08, [RAN + one for one in facts.calls[::-1]], cuts=False, is_counted=False),
+    ]
+
+
+def _requests(facts: Facts, beside: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the goal, other requests, the newest first, and those that say next to nothing."""
+    requests = facts.requests
+    goal = next(filter(says_something, requests), "".join(requests[:1]))
+    known = {goal, *beside, *facts.rules}
+    rest = [words for words in requests[::-1] if words not in known]
+    asked = [middle_cut(_flat(words), _PASTED) for words in rest if says_something(words)]
+    short = [_flat(words) for words in rest if not says_something(words)]
+    also = [ALSO + "; ".join(short)] if short else []
+    width = _REPEATED if goal in beside else _GOAL
+    return [middle_cut(_flat(goal), width)] if goal else [], asked, also
+
+
+def _counts(counts: Counts) -> str:
+    said = f"{plural(counts.messages, 'message')} with {plural(counts.calls, 'tool call')}"
+    gone = f", and {plural(counts.removed, 'message')} removed before" if counts.removed else ""
+    return f"Summarised here: {said}{gone}; lists have the newest first."
+
+
+def _filled(
+    kinds: Sequence[_Kind], left_out: dict[str, int], count: Count, room: int
+) -> dict[str, list[str]]:
+    """Return the sections with what fits into ``room`` tokens."""
+    priced = [_priced(kind, count, room) for kind in kinds]
+    needs = [sum(price for _, price in items) for items in priced]
+    given = [min(need, int(kind.share * room)) for need, kind in zip(needs, kinds, strict=True)]
+    rest = room - sum(given)
+    for at, need in enumerate(needs):
+        more = max(0, min(need - given[at], rest))
+        given[at] += more
+        rest -= more
+    sections: dict[str, list[str]] = {name: [] for name in summaries.SECTIONS}
+    hidden = dict(left_out)
+    for kind, items, has in zip(kinds, priced, given, strict=True):
+        listed = _fitting(kind, items, has, count)
+        sections[kind.section] += listed
+        if kind.is_counted and len(listed) < len(kind.items):
+            hidden[kind.section] = hidden.get(kind.section, 0) + len(kind.items) - len(listed)
+    for name, many in hidden.items():
+        sections[name].append(f"({many:,} earlier not listed)")
+    return sections
+
+
+def _priced(kind: _Kind, count: Count, room: int) -> list[tuple[str, int]]:
+    """Return the first items with their tokens, as many as could fit at best."""
+    found: list[tuple[str, int]] = []
+    left = room
+    for item in kind.items:
+        if left <= 0:
             break
-    return text
+        flat = _flat(middle_cut(item, _LONGEST))
+        price = count(flat) + _AROUND
+        found.append((flat, price))
+        left -= price
+    return found
 
 
-def _sections(view: View, before: dict[str, list[str]]) -> dict[str, list[str]]:
-    messages = view.messages
-    requests = [_flat(text) for text in _requests(messages)]
-    files = known_files(view, summaries.write(before) if before else None)
-    goals = before.get("Goal", []) or requests[:1]
-    requests = [request for request in requests if not _is_listed(request, goals)]
-    return {
-        "Goal": goals,
-        "Current status": _status(messages, requests, before),
-        "Important constraints": tools.union(
-            before.get("Important constraints", []), _constraints(messages)
-        ),
-        "Files observed": files.read,
-        "Files modified": files.modified,
-        "Open tool results": _failures(view) or before.get("Open tool results", []),
-        "Next step": _todo(messages) or _last_words(messages) or before.get("Next step", []),
-    }
+def _fitting(kind: _Kind, items: Sequence[tuple[str, int]], room: int, count: Count) -> list[str]:
+    listed: list[str] = []
+    for item, price in items:
+        if price > room:
+            if kind.cuts and room >= _SMALLEST:
+                listed.append(_cut_to(item, room - _AROUND, count))
+            break
+        listed.append(item)
+        room -= price
+    return listed
 
 
-def known_files(view: View, previous: str | None) -> tools.Files:
-    """Give the files of the calls, of earlier placeholders and of the previous summary."""
-    before = summaries.read(previous) if previous else {}
-    marks = [
-        mark
-        for message in view.messages
-        if message.role == "user"
-        for block in message.blocks
-        if (mark := placeholders.read_pruned(block.text))
-    ]
-    files = tools.files(view)
-    return tools.Files(
-        tools.union(
-            before.get("Files observed", []), (p for m in marks for p in m.read), files.read
-        ),
-        tools.union(
-            before.get("Files modified", []), (p for m in marks for p in m.modified), files.modified
-        ),
-    )
-
-
-def _requests(messages: Sequence[Message]) -> list[str]:
-    """Give what the user asked; of images that were taken out there is nothing to tell."""
-    return [
-        block.text
-        for message in messages
-        if message.role == "user"
-        for block in message.blocks
-        if block.kind == "text" and protected.is_request(block)
-        if not block.text.startswith(placeholders.IMAGE)
-    ]
-
-
-def _status(
-    messages: Sequence[Message], requests: list[str], before: dict[str, list[str]]
-) -> list[str]:
-    calls = [b for m in messages for b in m.blocks if b.kind == "call"]
-    counted = f"Summarised here: {len(messages):,} messages with {len(calls):,} tool calls."
-    earlier = [i for i in before.get("Current status", []) if not i.startswith("Summarised here:")]
-    asked = [f"The user asked: {request}" for request in requests]
-    asked = [item for item in asked if not _is_listed(item, earlier)]
-    harness = [
-        f"An earlier summary said: {_flat(block.text)}"
-        for message in messages
-        for block in message.blocks
-        if message.role == "user" and block.is_summary
-    ]
-    return [counted, *earlier, *harness, *asked]
-
-
-def _is_listed(item: str, listed: Sequence[str]) -> bool:
-    """Say whether an item is among those of an earlier summary, which may have clipped it."""
-    return any(item == one or (one.endswith("…") and item.startswith(one[:-1])) for one in listed)
-
-
-def _constraints(messages: Sequence[Message]) -> list[str]:
-    """Give the sentences of the user that lay down a rule."""
-    return [
-        _flat(sentence)
-        for request in _requests(messages)
-        for sentence in _SENTENCE.split(request)
-        if sentence.strip() and _RULE_WORDS.search(sentence)
-    ]
-
-
-def _failures(view: View) -> list[str]:
-    """Name the last calls that failed, with the end of what they said."""
-    return [
-        f"{_call(found.call)} failed: {_flat(result_text(found.result))[-300:]}"
-        for found in view.answered
-        if found.result.failed
-    ][-FAILURES:]
-
-
-def _call(call: Block) -> str:
-    given = [value for value in arguments(call).values() if isinstance(value, str)]
-    return f"{call.tool} {_flat(given[0])[:120]}" if given else call.tool
-
-
-def _todo(messages: Sequence[Message]) -> list[str]:
-    """Give the items of the last todo list that are not done."""
-    for message in reversed(messages):
-        for block in reversed(message.blocks):
-            if block.kind == "call" and tools.is_todo(block.tool):
-                return [_flat(item) for item in tools.open_items(block)]
-    return []
-
-
-def _last_words(messages: Sequence[Message]) -> list[str]:
-    for message in reversed(messages):
-        if message.role == "assistant":
-            texts = [b.text for b in message.blocks if b.kind == "text" and b.text.strip()]
-            if texts:
-                return [f"The assistant last said: {_flat(texts[-1])}"]
-    return []
+def _cut_to(item: str, room: int, count: Count) -> str:
+    """Cut an item in its middle until it has no more than ``room`` tokens."""
+    width = min(len(item), room * 6)
+    while count(short := middle_cut(item, width)) > room and width > 1:
+        width = width * 4 // 5
+    return short
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
-
-
-def _clipped(sections: dict[str, list[str]], width: int) -> dict[str, list[str]]:
-    return {name: [_clip(item, width) for item in items] for name, items in sections.items()}
-
-
-def _clip(item: str, width: int) -> str:
-    return item if len(item) <= width or _LEFT_OUT.fullmatch(item) else item[: width - 1] + "…"
-
-
-def _fewer(items: list[str]) -> list[str]:
-    """Leave out the older half; the first item says how many are not listed."""
-    already, listed = _parted(items)
-    many = len(listed) // 2
-    return [f"({already + many:,} earlier not listed)", *listed[many:]]
-
-
-def _parted(items: list[str]) -> tuple[int, list[str]]:
-    """Part items from the count of those not listed, which may stand in front."""
-    found = _LEFT_OUT.fullmatch(items[0]) if items else None
-    return (placeholders.read_number(found[1]), items[1:]) if found else (0, items)

@@ -226,9 +226,7 @@ def _without_images(
 
 def _note(actions: Sequence[Action]) -> str:
     cut = [action for action in actions if action.rule == "truncate"]
-    gone = len(actions) - len(cut)
-    said = f"{plural(len(cut), 'result')} cut"
-    return f"{said}, {plural(gone, 'image')} taken out" if gone else said
+    return f"{plural(len(cut), 'result')} cut"
 
 
 LAYER = Layer(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from compactctl.layers.base import Action
 from compactctl.model import Block, Message, replace_blocks
 from compactctl.view.pairs import Place
 
@@ -19,12 +18,22 @@ Pieces = list[tuple[bytes, int]]
 """New bytes, and the index of the entry that they were or ``MADE``."""
 
 
+class Deed(msgspec.Struct, frozen=True):
+    """One thing that a repair did: by which rule, to which entry, and what."""
+
+    rule: str
+    entry: int
+    did: str
+    call_id: str | None = None
+    tool: str = ""
+
+
 class Case(msgspec.Struct, frozen=True):
     """A transcript, what a step is to fix in its view, and the list that takes what is done."""
 
     transcript: Transcript
     problems: list[Problem]
-    actions: list[Action]
+    deeds: list[Deed]
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -40,9 +49,9 @@ class Case(msgspec.Struct, frozen=True):
         """Return the places to fix, each with its rule; only those of ``rules`` if any is given."""
         return {p.place: p.rule for p in self.problems if not rules or p.rule in rules}
 
-    def done(self, rule: str, block: Block) -> None:
-        """Note that a block was fixed."""
-        self.actions.append(Action(rule, block.entry, block.call_id))
+    def done(self, rule: str, block: Block, did: str) -> None:
+        """Note what was done to a block."""
+        self.deeds.append(Deed(rule, block.entry, did, block.call_id, block.tool))
 
     def replace(self, change: Callable[[Place, Block], Block | None]) -> list[Message]:
         """Let ``change`` replace each block or drop it with None; an emptied message goes."""

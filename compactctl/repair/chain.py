@@ -13,16 +13,19 @@ from compactctl.formats.base import Link
 from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import exact
 from compactctl.jsonl.lines import Entry, line_end
-from compactctl.layers.base import Action
 from compactctl.model import MADE, Block
 from compactctl.placeholders import GAP
-from compactctl.repair.lines import gone
+from compactctl.repair.case import Deed
+from compactctl.repair.entries import gone
 from compactctl.rules import chain
+from compactctl.transcript import loading
+from compactctl.view.index import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compactctl.formats.base import Links
+    from compactctl.model import Message
     from compactctl.repair.case import Pieces
     from compactctl.transcript.loading import Transcript
     from compactctl.transcript.tags import Tags
@@ -30,10 +33,10 @@ if TYPE_CHECKING:
 _CAREFUL = 20
 """So many breaks are fixed one by one, and no more than is needed; beyond them all are."""
 
-_BREAKS = frozenset({"FILE-12", "FILE-13"})
+BREAKS = frozenset({"FILE-12", "FILE-13"})
 
 
-def fix_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+def fix_chain(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
     """Link entries across gaps in the chain, with markers that can be seen.
 
     None where resume loses nothing. Entries of one id are told apart first: no chain is whole
@@ -42,12 +45,12 @@ def fix_chain(transcript: Transcript, actions: list[Action]) -> Pieces | None:
     links = transcript.format.links
     if links is None or _broken(transcript) is None:
         return None
-    return tell_apart(transcript, actions) or _bridged(transcript, links, actions)
+    return tell_apart(transcript, deeds) or _bridged(transcript, links, deeds)
 
 
 def _broken(transcript: Transcript) -> int | None:
     """Return the entry at which the way back from the last message ends."""
-    lines = {f.line for f in chain.find(transcript) if f.rule in _BREAKS and f.raised}
+    lines = {f.line for f in chain.find(transcript) if f.rule in BREAKS and f.raised}
     if not lines:
         return None
     tags = transcript.references()
@@ -58,8 +61,8 @@ def _broken(transcript: Transcript) -> int | None:
     return None
 
 
-def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
-    """Give entries whose id is taken one of their own; children follow the nearest of an id.
+def tell_apart(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
+    """Assign new ids to entries whose id is taken; children follow the nearest entry of an id.
 
     An exact copy of an entry is dropped. None where every id is there once.
     """
@@ -75,7 +78,7 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
         said = entry.raw.strip()
         if own is not None and said in seen:
             pieces.append((gone(transcript, index), index))
-            actions.append(Action("FILE-11", index))
+            deeds.append(Deed("FILE-11", index, "copy dropped"))
             continue
         seen.add(said)
         after = None if parent is None else now.get(parent, parent)
@@ -85,8 +88,8 @@ def tell_apart(transcript: Transcript, actions: list[Action]) -> Pieces | None:
         pieces.append((entry.raw, index))
         if new != (own, parent):
             pieces[-1] = (_relinked(transcript, links, index, new), index)
-            actions.append(Action("FILE-11", index))
-    return pieces if actions else None
+            deeds.append(Deed("FILE-11", index, "told apart"))
+    return pieces if deeds else None
 
 
 def _relinked(
@@ -108,13 +111,16 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(exact.dump(value)).hexdigest()
 
 
-def _bridged(transcript: Transcript, links: Links, actions: list[Action]) -> Pieces | None:
+def _bridged(transcript: Transcript, links: Links, deeds: list[Deed]) -> Pieces | None:
     """Fix one break after the other; each opens the way to the next."""
     end = _broken(transcript)
+    tags = transcript.references()
+    missing = {*EntryGraph(tags.ids, tags.parents).missing}
     parents: dict[int, str] = {}
     for at, parent in _bridges(transcript, end) if end is not None else ():
         parents[at] = parent
-        actions.append(Action("FILE-12", at))
+        rule = "FILE-12" if at in missing else "FILE-13"
+        deeds.append(Deed(rule, at, "linked to what comes before it"))
         if len(parents) < _CAREFUL and _broken(_with_parents(transcript, links, parents)) is None:
             break
     return _with_markers(transcript, links, parents) if parents else None
@@ -178,9 +184,14 @@ def _with_parents(transcript: Transcript, links: Links, parents: dict[int, str])
 
 
 def _with_markers(transcript: Transcript, links: Links, parents: dict[int, str]) -> Pieces:
+    """Link each entry to its new parent, by a marker that the model sees where it may stand."""
+    linked = _with_parents(transcript, links, parents)
+    together = _together(linked, parents)
     pieces: Pieces = []
     for index, entry in enumerate(transcript.entries):
-        if index in parents:
+        if index in together:
+            pieces.append((linked.entries[index].raw, index))
+        elif index in parents:
             record = exact.object_or_none(entry.raw) or {}
             marker = _marker(transcript, links, record, parents[index])
             pieces.append((exact.dump(marker) + (line_end(entry.raw) or b"\n"), MADE))
@@ -188,6 +199,32 @@ def _with_markers(transcript: Transcript, links: Links, parents: dict[int, str])
         else:
             pieces.append((entry.raw, index))
     return pieces
+
+
+def _together(linked: Transcript, parents: dict[int, str]) -> set[int]:
+    """Return the entries in front of which nothing may stand.
+
+    That is inside an answer, and between a call and its result.
+    """
+    raws = [entry.raw for entry in linked.entries]
+    messages = loading.parse(raws, linked.name, linked.format).messages
+    inside = [0] * (len(raws) + 2)
+    for first, last in _stretches(messages):
+        inside[first + 1] += 1
+        inside[last + 1] -= 1
+    depth = [*itertools.accumulate(inside)]
+    return {at for at in parents if depth[at] > 0}
+
+
+def _stretches(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """Return (first, last entry) of each answer, and of each call and its result."""
+    for message in messages:
+        entries = [block.entry for block in message.blocks]
+        if message.role == "assistant" and entries:
+            yield min(entries), max(entries)
+    for found in View(messages).answered:
+        if found.call.entry < found.result.entry:
+            yield found.call.entry, found.result.entry
 
 
 def _marker(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl import placeholders
-from compactctl.layers.base import Action
 from compactctl.model import MADE, Block, Message, replace_blocks
-from compactctl.repair.case import Step
+from compactctl.repair.case import Deed, Step
+from compactctl.rules import images
+from compactctl.rules.context import RuleContext
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import pair
 
@@ -27,9 +28,10 @@ def drop_empty(case: Case) -> list[Message]:
     def filled(place: Place, block: Block) -> Block | None:
         if place not in empty:
             return block
-        case.done("TEXT-01", block)
         if block.kind != "result":
+            case.done(empty[place], block, "text dropped")
             return None
+        case.done(empty[place], block, "empty text dropped")
         pieces = tuple(piece for piece in block.content if piece.kind != "text" or piece.text)
         return msgspec.structs.replace(block, content=pieces)
 
@@ -43,7 +45,7 @@ def leave_only_text(case: Case) -> list[Message]:
     def plain(place: Place, block: Block) -> Block:
         if place not in mixed:
             return block
-        case.done("RESULT-01", block)
+        case.done("RESULT-01", block, "said in words")
         pieces = tuple(_as_text(piece) for piece in block.content)
         return msgspec.structs.replace(block, content=pieces)
 
@@ -59,23 +61,44 @@ def _as_text(piece: Block) -> Block:
 
 
 def drop_bad_images(case: Case) -> list[Message]:
-    """Put a placeholder where an image stands that the provider refuses."""
-    bad = case.broken()
+    """Put a placeholder where an image stands that the provider refuses, or is one too many."""
+    bad = _bad_images(case)
 
     def shown(place: Place, block: Block) -> Block:
-        if place not in bad:
+        gone = bad.get(place)
+        if gone is None:
             return block
-        case.done(bad[place], block)
+        for rule in gone.values():
+            case.done(rule, block, "image replaced by a text")
         if block.kind == "image":
             return placeholders.of_image(block)
-        pieces = tuple(_imageless(piece) for piece in block.content)
-        return msgspec.structs.replace(block, content=pieces)
+        pieces = [
+            placeholders.of_image(piece) if at in gone else piece
+            for at, piece in enumerate(block.content)
+        ]
+        return msgspec.structs.replace(block, content=tuple(pieces))
 
     return case.replace(shown)
 
 
-def _imageless(piece: Block) -> Block:
-    return placeholders.of_image(piece) if piece.kind == "image" else piece
+def _bad_images(case: Case) -> dict[Place, dict[int, str]]:
+    """Return for each block the pieces of it that have to go, with the rule of each.
+
+    Of too many images the oldest in results go first, and then the oldest of all.
+    """
+    every = images.sent(RuleContext(case.messages, case.profile, transcript=case.transcript))
+    bad: dict[Place, dict[int, str]] = {}
+    good: list[images.Sent] = []
+    for each in every:
+        rule = next((breach.rule for breach in each.breaches(many=len(every))), None)
+        if rule is None:
+            good.append(each)
+        else:
+            bad.setdefault(each.found.place, {})[each.piece] = rule
+    good.sort(key=lambda each: (each.piece == images.ITSELF, each.found.place, each.piece))
+    for each in good[: max(len(good) - images.MOST, 0)]:
+        bad.setdefault(each.found.place, {})[each.piece] = "IMG-06"
+    return bad
 
 
 def drop_half_servers(case: Case) -> list[Message]:
@@ -90,7 +113,7 @@ def drop_half_servers(case: Case) -> list[Message]:
 
     def whole(place: Place, block: Block) -> Block | None:
         if place in gone:
-            case.done(gone[place], block)
+            case.done(gone[place], block, f"{block.type or block.kind} dropped")
             return None
         return block
 
@@ -101,7 +124,7 @@ def open_with_user(case: Case) -> list[Message]:
     """Put a user message in front of an assistant message that opens the view."""
     first = next(at for at, message in enumerate(case.messages) if message.role != "system")
     blocks = case.messages[first].blocks
-    case.actions.append(Action("ORDER-01", blocks[0].entry if blocks else MADE))
+    case.deeds.append(Deed("ORDER-01", blocks[0].entry if blocks else MADE, "one put before it"))
     opening = Message("user", (Block("text", placeholders.MISSING_START, meta=True),))
     return [*case.messages[:first], opening, *case.messages[first:]]
 
@@ -124,7 +147,7 @@ def without_bare_reasoning(case: Case, fixed: Sequence[Message]) -> Sequence[Mes
     for message in fixed:
         blocks = [*message.blocks]
         while blocks and blocks[-1].kind == "thinking" and id(blocks[-1]) not in bare:
-            blocks.pop()
+            case.done("THINK-03", blocks.pop(), "reasoning dropped")
         if blocks or not message.blocks:
             kept.append(replace_blocks(message, blocks))
     return merge_users(kept)

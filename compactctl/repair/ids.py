@@ -28,23 +28,26 @@ def drop_misplaced_calls(case: Case) -> list[Message]:
     """Take calls out of messages that are not the assistant's."""
     gone = case.broken()
     for place in sorted(gone):
-        case.done("ROLE-01", case.messages[place.message].blocks[place.block])
+        case.done("ROLE-01", block_at(case.messages, place), "call dropped")
     return case.replace(lambda place, block: None if place in gone else block)
 
 
 def name_the_nameless(case: Case) -> list[Message]:
-    """Give calls without an id one, and the results without an id theirs, in order."""
+    """Assign ids to calls without one, and the same ids to results without one, in order."""
     free = _Free(case.messages)
     waiting: list[str] = []
 
     def named(place: Place, block: Block) -> Block | None:
         if block.kind not in {"call", "result"} or not is_blank(block.call_id):
             return block
-        case.done("ID-01", block)
+        if block.kind == "result" and not waiting:
+            case.done("PAIR-02", block, "result dropped")
+            return None
         if block.kind == "call":
             waiting.append(free.name(f"call_{place.message}"))
-            return msgspec.structs.replace(block, call_id=waiting[-1])
-        return msgspec.structs.replace(block, call_id=waiting.pop(0)) if waiting else None
+        call_id = waiting[-1] if block.kind == "call" else waiting.pop(0)
+        case.done("ID-01", block, f"{block.kind} given the id {call_id}")
+        return msgspec.structs.replace(block, call_id=call_id)
 
     return case.replace(named)
 
@@ -83,7 +86,7 @@ def drop_copies(case: Case) -> list[Message]:
         spare = many["call", block.call_id] > max(many["result", block.call_id], 1)
         if says in seen and spare:
             many["call", block.call_id] -= 1
-            case.done("PAIR-03", block)
+            case.done("PAIR-03", block, "copy dropped")
             return None
         seen.add(says)
         return block
@@ -92,25 +95,26 @@ def drop_copies(case: Case) -> list[Message]:
 
 
 def rename(case: Case) -> list[Message]:
-    """Give a call whose id is taken, or is none that the provider takes, an id of its own.
+    """Assign a new id to a call whose id is taken, or is not one that the provider accepts.
 
     Its result, the next of that id, follows it. Chat completions let a later turn use the id of a
     closed one again, so there only calls that are open at once must differ.
     """
     wrong = case.broken()
     free = _Free(case.messages)
-    rule = "PAIR-03" if case.broken("PAIR-03") else "ID-02"
-    now: dict[str | None, str] = {}
+    now: dict[str | None, tuple[str, str]] = {}
 
     def renamed(place: Place, block: Block) -> Block:
         if block.kind == "call":
             now.pop(block.call_id, None)
             if place in wrong:
-                now[block.call_id] = free.name(_legal(block.call_id or "", case.profile))
+                name = free.name(_legal(block.call_id or "", case.profile))
+                now[block.call_id] = name, wrong[place]
         if block.kind not in {"call", "result"} or block.call_id not in now:
             return block
-        case.done(rule, block)
-        return msgspec.structs.replace(block, call_id=now[block.call_id])
+        name, rule = now[block.call_id]
+        case.done(rule, block, f"{block.kind} given the id {name}")
+        return msgspec.structs.replace(block, call_id=name)
 
     return case.replace(renamed)
 

@@ -1,65 +1,115 @@
-"""Fix the lines of a file: damaged ones, and messages that hold nothing.
+"""Fix the lines of a file that cannot be read: damaged, glued, split, or in another encoding.
 
 What cannot be read is not thrown away: it becomes a record that holds its text.
 """
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import json
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from compactctl.formats import detect
 from compactctl.jsonl import exact
+from compactctl.jsonl.decoding import text_of
 from compactctl.jsonl.lines import line_end
-from compactctl.layers.base import Action
-from compactctl.rules import lines as rules
+from compactctl.repair.case import Deed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from compactctl.repair.case import Pieces
+    from compactctl.jsonl.lines import Knows
     from compactctl.transcript.loading import Transcript
 
 UNREADABLE = "compactctl.unreadable"
 
-_FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
+FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FILE-08", "FILE-09"})
 _READER = json.JSONDecoder(parse_constant=lambda _: None)
+_TOLERANT = json.JSONDecoder(parse_constant=lambda _: None, strict=False)
+_NOTHING = " \t\r\n\v\f\0\ufeff"
+_BEGINS = re.compile(r'[\s\0\ufeff]*\{\s*"')
+_MOST_LINES, _TRIES = 10_000, 100
+"""How far the rest of a split record is looked for: lines, and times that it may end there."""
 
 
-def fix_damage(
-    transcript: Transcript, lines: Sequence[bytes], actions: list[Action]
-) -> list[bytes]:
+def fix_damage(transcript: Transcript, lines: Sequence[bytes], deeds: list[Deed]) -> list[bytes]:
     """Write damaged lines anew; every other line is the very same object."""
-    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in _FIXABLE}
+    damaged = {fault.line: fault.rule for fault in transcript.faults if fault.rule in FIXABLE}
+    if not damaged:
+        return list(lines)
     firsts = {entry.line: at for at, entry in reversed([*enumerate(transcript.entries)])}
+    knows = partial(detect.knows, transcript.format)
     fixed = list(lines)
+    stop = 0
     for number, rule in damaged.items():
-        new = _readable(lines[number - 1])
-        if new != lines[number - 1]:
-            fixed[number - 1] = new
-            actions.append(Action(rule, firsts[number]))
+        if number <= stop:
+            continue
+        at = number - 1
+        joined, stop = _put_together(lines, at, knows)
+        new = joined or _readable(transcript, lines[at], at, knows)
+        if new != lines[at]:
+            fixed[at:stop] = [new, *[b""] * (stop - number)]
+            did = f"put together with {stop - number} more lines" if joined else "made readable"
+            deeds.append(Deed(rule, firsts[number], did))
     return fixed
 
 
-def _readable(raw: bytes) -> bytes:
+def _put_together(lines: Sequence[bytes], at: int, knows: Knows) -> tuple[bytes, int]:
+    """Return the record that line ends inside its strings split, and where its last line ends.
+
+    b"" and the end of this very line where there is none. Inside a string a quote is escaped, so
+    a line that begins an object is no part of one.
+    """
+    parts = [text_of(lines[at])]
+    tries = 0
+    if _BEGINS.match(parts[0]) and not _is_whole(parts[0]):
+        for end in range(at + 1, min(at + _MOST_LINES, len(lines))):
+            parts.append(text_of(lines[end]))
+            if _BEGINS.match(parts[-1]) or tries == _TRIES:
+                break
+            if parts[-1].rstrip().endswith("}"):
+                tries += 1
+                text = "".join(parts).strip(_NOTHING)
+                if _is_whole(text, knows):
+                    record = exact.dump(exact.without_surrogates(_TOLERANT.decode(text)))
+                    return record + line_end(lines[end]), end + 1
+    return b"", at + 1
+
+
+def _is_whole(text: str, knows: Knows | None = None) -> bool:
+    """Return True if a text is an object, with line ends in its strings or not."""
+    try:
+        value = _TOLERANT.decode(text.strip(_NOTHING))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and (knows is None or knows(value))
+
+
+def _readable(transcript: Transcript, raw: bytes, at: int, knows: Knows) -> bytes:
     """Return the records of a line, one a line, and what is no record as text in one."""
-    text = raw.replace(b"\0", b"").decode("utf-8", "replace").strip(_NOTHING)
     end = line_end(raw)
-    records: list[bytes] = []
-    while text:
-        try:
-            value, stop = _READER.raw_decode(text)
-            records.append(_record(text[:stop], value))
-        except (ValueError, RecursionError):
-            records.append(exact.dump({"type": UNREADABLE, "text": text}))
-            break
-        text = text[stop:].strip(_NOTHING)
+    records = [
+        piece if isinstance(piece, bytes) else exact.dump(_kept(transcript, piece, at))
+        for piece in _pieces(text_of(raw).replace("\0", "").strip(_NOTHING), knows)
+    ]
     return (end or b"\n").join(records) + (end if records else b"")
 
 
-_NOTHING = " \t\r\n\v\f\ufeff"
+def _pieces(text: str, knows: Knows) -> Iterator[bytes | str]:
+    """Return the records of a text as they are written, and the stretches that are none."""
+    while text:
+        try:
+            value, stop = _READER.raw_decode(text)
+            yield _record(text[:stop], value)
+        except (ValueError, RecursionError):
+            found = exact.whole_behind(text, knows)
+            stop = len(text) if found is None else found
+            yield text[:stop].strip(_NOTHING)
+        text = text[stop:].strip(_NOTHING)
 
 
 def _record(text: str, value: Any) -> bytes:
@@ -71,49 +121,18 @@ def _record(text: str, value: Any) -> bytes:
     return text.encode()
 
 
-def fix_empty(transcript: Transcript, actions: list[Action]) -> Pieces | None:
-    """Drop messages of users that hold nothing, and marks for the cache that are too many."""
-    profile = transcript.format.profile
-    bound = {rule.id for rule in rules.RULES if profile in rule.profiles}
-    faults = {f.line: f for f in rules.find(transcript) if f.rule in bound}
-    chunks = [entry.raw for entry in transcript.entries]
-    for index, entry in enumerate(transcript.entries):
-        fault = faults.get(entry.line)
-        if fault is None or fault.rule == "CACHE-01":
-            continue
-        record = exact.object_or_none(entry.raw) or {}
-        if fault.rule == "TEXT-03" and record.get("role") == "user":
-            chunks[index] = gone(transcript, index)
-        elif fault.rule == "TEXT-04" and record.get("role") == "assistant":
-            chunks[index] = exact.dump(record | {"content": ""}) + line_end(entry.raw)
-        if chunks[index] != entry.raw:
-            actions.append(Action(fault.rule, index))
-    if not actions and any(fault.rule == "CACHE-01" for fault in faults.values()):
-        _uncache(transcript, chunks, actions)
-    return [*zip(chunks, itertools.count())] if actions else None
-
-
-def gone(transcript: Transcript, index: int) -> bytes:
-    """Return what is left of an entry that goes: the line end, if another one shares its line."""
-    entry = transcript.entries[index]
-    shares = index > 0 and transcript.entries[index - 1].line == entry.line
-    return line_end(entry.raw) if shares else b""
-
-
-def _uncache(transcript: Transcript, chunks: list[bytes], actions: list[Action]) -> None:
-    """Take ``cache_control`` off all blocks of the view but the last few."""
-    shown = sorted(transcript.shown())
-    left = rules.MAX_CACHED
-    for index in reversed(shown):
-        raw = transcript.entries[index].raw
-        record = exact.object_or_none(raw) if b'"cache_control"' in raw else None
-        if record is None:
-            continue
-        marked = rules.cached(record)
-        spare = marked[: max(len(marked) - left, 0)]
-        left -= len(marked) - len(spare)
-        for block in spare:
-            del block["cache_control"]
-        if spare:
-            chunks[index] = exact.dump(record) + line_end(raw)
-            actions.append(Action("CACHE-01", index))
+def _kept(transcript: Transcript, text: str, at: int) -> dict[str, Any]:
+    """Return a record of a text; where the last line leads the way back, it is part of that."""
+    record: dict[str, Any] = {"type": UNREADABLE, "text": text}
+    links = transcript.format.links
+    if links is None or not links.follows:
+        return record
+    tags = transcript.references()
+    before = (
+        own
+        for entry, own in zip(reversed(transcript.entries), reversed(tags.ids), strict=True)
+        if own is not None and entry.line <= at
+    )
+    parent = next(before, None)
+    digest = hashlib.sha256(f"{at}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return record | {links.own: transcript.format.new_id(digest), links.parent: parent}

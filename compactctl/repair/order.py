@@ -10,7 +10,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from compactctl.graph import EntryGraph
-from compactctl.layers.base import Action
+from compactctl.repair.case import Deed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from compactctl.transcript.loading import Transcript
 
 ORDER = "order"
-"""What is fixed; no rule is against children in front of their parents."""
+"""What this is reported as; no rule is against children in front of their parents."""
 
 
-def fix_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
+def fix_order(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
     """Return the entries with parents in front; None where they stand so already."""
     if transcript.format.links is None:
         return None
@@ -34,7 +34,7 @@ def fix_order(transcript: Transcript, actions: list[Action]) -> Pieces | None:
         return None
     for at, parent in enumerate(parents):
         if parent is not None and parent > at:
-            actions.append(Action(ORDER, at))
+            deeds.append(Deed(ORDER, at, "put behind the parent, which stood further down"))
     return [(_whole(transcript.entries[at].raw), at) for at in order]
 
 

@@ -11,7 +11,7 @@ from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
 from compactctl.repair.case import Step
 from compactctl.view.builder import merge_users
-from compactctl.view.pairs import Place, block_at
+from compactctl.view.pairs import Place, block_at, results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,16 +28,17 @@ def place(case: Case) -> list[Message]:
     A result in its place stays what it is.
     """
     answers = _answers(case.messages)
-    moved = {*case.broken(*_MISPLACED)} & {*answers.values()}
-    rewritten = {*case.broken("PAIR-08")}
-    stays = {*answers.values()} - moved
+    misplaced = case.broken(*_MISPLACED)
+    moved = {place: misplaced[place] for place in answers.values() if place in misplaced}
+    spare = _spare(case, answers)
+    gone = moved | spare
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
     for position, message in enumerate(case.messages):
         kept = [
             block
             for at, block in enumerate(message.blocks)
-            if block.kind != "result" or Place(position, at) in stays
+            if block.kind != "result" or Place(position, at) not in gone
         ]
         if message.role == "user":
             kept = _behind_results(kept, due)
@@ -45,10 +46,11 @@ def place(case: Case) -> list[Message]:
             placed.append(Message("user", due))
         if kept or not message.blocks:
             placed.append(replace_blocks(message, kept))
-        due = tuple(_missing_behind(case, position, answers, moved, rewritten))
+        due = tuple(_missing_behind(case, position, answers, moved))
     if due:
         placed.append(Message("user", due))
-    _report_dropped(case, answers)
+    for here, rule in spare.items():
+        case.done(rule, block_at(case.messages, here), "result dropped")
     return merge_users(placed)
 
 
@@ -86,27 +88,31 @@ def _missing_behind(
     case: Case,
     position: int,
     answers: dict[Place, Place],
-    moved: set[Place],
-    rewritten: set[Place],
+    moved: dict[Place, str],
 ) -> Iterator[Block]:
-    """Return the results that a message has to be followed by: moved ones, then made ones."""
+    """Return the results that a message has to be followed by: moved ones, then made ones.
+
+    ``moved`` has for each result that is out of place the rule that says so.
+    """
+    unanswered = case.broken(*_UNPAIRED)
     calls = {
         Place(position, at): block
         for at, block in enumerate(case.messages[position].blocks)
         if block.kind == "call"
     }
     found = {answers[call]: block for call, block in calls.items() if call in answers}
-    for here in sorted(moved.intersection(found)):
-        result = block_at(case.messages, here)
-        case.done("PAIR-06", result)
+    for here in sorted(moved.keys() & found):
+        result, rule = block_at(case.messages, here), moved[here]
+        is_of_its_type = rule != "PAIR-08"
+        case.done(rule, result, "put behind its call" if is_of_its_type else "written anew")
         yield (
             result
-            if here not in rewritten and _moves_in_its_line(case, position, here)
+            if is_of_its_type and _moves_in_its_line(case, position, here)
             else _copy(result, _answer_type(case, found[here]))
         )
     for call, block in calls.items():
-        if call not in answers:
-            case.done("PAIR-01", block)
+        if call not in answers and call in unanswered:
+            case.done(unanswered[call], block, "a result that says so was added")
             text = (Block("text", placeholders.NO_RESULT),)
             kind = _answer_type(case, block)
             yield Block("result", call_id=block.call_id, type=kind, content=text, failed=True)
@@ -142,13 +148,20 @@ def _copy(result: Block, kind: str) -> Block:
     return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, type=kind)
 
 
-def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
-    used = set(answers.values())
+def _spare(case: Case, answers: dict[Place, Place]) -> dict[Place, str]:
+    """Return the results that answer no call, or not as the last, each with its rule.
+
+    One whose call may stand in a line too long to be read breaks no rule, and stays.
+    """
+    used, broken = {*answers.values()}, case.broken()
     answered = {block_at(case.messages, call).call_id for call in answers}
-    for position, message in enumerate(case.messages):
-        for at, block in enumerate(message.blocks):
-            if block.kind == "result" and Place(position, at) not in used:
-                case.done("PAIR-04" if block.call_id in answered else "PAIR-02", block)
+    spare: dict[Place, str] = {}
+    for here in results(case.messages):
+        if here not in used:
+            is_second = block_at(case.messages, here).call_id in answered
+            if is_second or here in broken:
+                spare[here] = "PAIR-04" if is_second else "PAIR-02"
+    return spare
 
 
 STEPS = (Step((*_MISPLACED, *_UNPAIRED), place),)

@@ -15,8 +15,8 @@ from compactctl.rules.check import problems
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compactctl.layers.base import Action
     from compactctl.model import Message
+    from compactctl.repair.case import Deed
     from compactctl.transcript.loading import Transcript
 
 STEPS = (*ids.STEPS, *results.STEPS, *content.STEPS)
@@ -26,8 +26,8 @@ OPEN = ("TAIL-01", "PAIR-09")
 """Only warnings, for a session can go on from them; but a request can not."""
 
 
-def fix(transcript: Transcript, actions: list[Action]) -> Sequence[Message]:
-    """Do the first step that has something to do; ``actions`` tells what was done."""
+def fix(transcript: Transcript, deeds: list[Deed]) -> Sequence[Message]:
+    """Do the first step that has something to do; ``deeds`` tells what was done."""
     profile = transcript.format.profile
     found = [
         problem
@@ -35,9 +35,9 @@ def fix(transcript: Transcript, actions: list[Action]) -> Sequence[Message]:
         if problem.severity == "error" or problem.rule in OPEN
     ]
     for step in STEPS:
-        case = Case(transcript, [p for p in found if p.rule in step.rules], actions)
+        case = Case(transcript, [p for p in found if p.rule in step.rules], deeds)
         if case.problems:
             fixed = step.fix(case)
-            if actions:
+            if deeds:
                 return content.without_bare_reasoning(case, fixed)
     return transcript.messages

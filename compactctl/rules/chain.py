@@ -35,45 +35,49 @@ RULES = (
     file_rule(
         "11",
         "warning",
-        "two entries have one id",
-        "give the later one an id of its own, or drop it if it is a copy",
+        "two entries have the same id",
+        "give the later one a new id, or delete it if it is a copy",
     ),
     file_rule(
         "12",
         "warning",
         "the parent of an entry is not in the file",
-        "run `compactctl repair`, or set it to the id of the entry before",
+        "set it to the id of the entry before",
         raised_when=LOSS,
+        repaired=True,
+        calm="no action needed, resume loses nothing by it",
     ),
     file_rule(
         "13",
         "warning",
-        "the parents of entries go round in a circle",
-        "set the parent of the first of them to the id of the entry before",
+        "parent links form a cycle",
+        "set the parent of its first entry to the id of the entry before that",
         raised_when=LOSS,
+        repaired=True,
+        calm="no action needed, resume loses nothing by it",
     ),
     file_rule(
         "14",
         "info",
         "several prompts follow one entry: the session was rewound, or two processes wrote it",
-        "nothing to do, what was given up is not in the view",
+        "no action needed, the abandoned branch is not in the view",
     ),
     file_rule(
         "15",
         "info",
-        "entries of a type that is not known",
-        "nothing to do, they pass through unchanged",
+        "entries of an unknown type",
+        "no action needed, they pass through unchanged",
     ),
     file_rule(
         "16",
         "warning",
-        "the sequence numbers of events do not run on",
-        "nothing to do if lines were dropped on purpose; else look for what is missing",
+        "gap in sequence numbers",
+        "no action needed if lines were removed on purpose; else look for what is missing",
     ),
     file_rule(
         "18",
         "warning",
-        "the chain of parents from the last entry ends here, messages outside it have other roots",
+        "the parent chain of the last entry ends here; other messages hang on other roots",
         "set the parent of this entry to the id of the entry before",
     ),
 )
@@ -88,6 +92,8 @@ def find(transcript: Transcript) -> Iterator[Fault]:
     if form.links:
         graph = EntryGraph(tags.ids, tags.parents)
         shown = transcript.shown()
+        for index in tags.misfits:
+            yield Fault("FILE-17", transcript.entries[index].line, "its id is no string")
         if len(graph.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
         if not graph.is_one:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl.jsonl import DECODE_ERRORS
+from compactctl.model import BARE
 from compactctl.rules.rule import ANTHROPIC, EVERY, GATEWAY, Breach, Rule
 
 if TYPE_CHECKING:
@@ -27,42 +28,53 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="a text is empty",
-        fix="run `compactctl repair`, or drop the text",
+        fix="remove the text",
+        repaired=True,
         provider={"anthropic": "messages: text content blocks must be non-empty"},
     ),
     Rule(
         id="TEXT-02",
         profiles=ANTHROPIC,
         severity="error",
-        says="a text is nothing but white space",
-        fix="run `compactctl repair`, or drop the text",
+        says="a text is only whitespace",
+        fix="remove the text",
+        repaired=True,
         provider={"anthropic": "messages: text content blocks must contain non-whitespace text"},
     ),
     Rule(
         id="RESULT-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="a result that failed holds something else than text",
-        fix="run `compactctl repair`, or leave only the text",
+        says="an error result contains non-text content",
+        fix="keep only the text",
+        repaired=True,
         provider={"anthropic": "all content must be type `text` if `is_error` is true"},
     ),
     Rule(
         id="GATE-05",
         profiles=GATEWAY,
         severity="error",
-        says="an assistant message holds nothing",
-        fix="drop the message, or give it a text",
+        says="an assistant message is empty",
+        fix="remove the message, or give it a text",
         provider={
             "gateway": "all messages must have non-empty content except for the optional final "
             "assistant message"
         },
     ),
     Rule(
+        id="PART-01",
+        profiles=ANTHROPIC,
+        severity="error",
+        says="a part of a message is not a content block",
+        fix='write it as {"type": "text", "text": …}',
+        repaired=True,
+    ),
+    Rule(
         id="ARGS-01",
         profiles=EVERY - {"core"},
         severity="warning",
         says="the arguments of a call are not a JSON object",
-        fix="write them as a JSON object; a harness or a strict provider refuses anything else",
+        fix="write them as a JSON object; clients and strict providers reject anything else",
     ),
 )
 
@@ -78,6 +90,19 @@ def find(context: RuleContext) -> Iterator[Breach]:
             yield Breach("RESULT-01", result.place)
         if _has_empty_piece(context, result.block):
             yield Breach("TEXT-01", result.place, "in a result")
+    for found in (*context.of("text"), *context.of("other"), *context.of("result")):
+        if is_no_part(found.block):
+            yield Breach("PART-01", found.place)
+
+
+def is_no_part(block: Block) -> bool:
+    """Return True if a block, or a piece of a result, is no content block by its type.
+
+    What was no object has no type at all, and a string keeps its words.
+    """
+    if block.kind == "other":
+        return not block.type
+    return block.type == BARE if block.kind == "text" else any(map(is_no_part, block.content))
 
 
 def _texts(context: RuleContext) -> Iterator[Breach]:

@@ -16,6 +16,7 @@ from compactctl.text import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compactctl.rules.rule import Rule
     from compactctl.transcript.loading import Transcript
 
 
@@ -60,7 +61,7 @@ def _in_view(transcript: Transcript, profile: str, *, sendable: bool) -> Iterato
             problem.severity,
             problem.call_id,
             _says(problem.rule, problem.detail),
-            BY_ID[problem.rule].fix,
+            _advice(transcript, BY_ID[problem.rule]),
         )
 
 
@@ -84,7 +85,7 @@ def _in_lines(transcript: Transcript, profile: str, *, sendable: bool) -> Iterat
             severity,
             None,
             _says(rule.id, text),
-            rule.fix,
+            _advice(transcript, rule, raised=raised),
         )
 
 
@@ -97,19 +98,26 @@ def _starts(transcript: Transcript) -> list[int]:
     return list(accumulate(sizes))
 
 
+def _advice(transcript: Transcript, rule: Rule, *, raised: bool = True) -> str:
+    """Return what to do; a repair judges by the profile of the format, whatever was asked for."""
+    return rule.advice(raised=raised, repairs=transcript.format.profile in rule.profiles)
+
+
 def _says(rule_id: str, detail: str) -> str:
     says = BY_ID[rule_id].says
     return f"{says} ({detail})" if detail else says
 
 
-def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
-    """Return the line for people about one file."""
+def verdict(
+    transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool, more: str = ""
+) -> str:
+    """Return the line for people about one file; ``more`` is put at its end."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
         f"{_counted(Counter(finding.severity for finding in every))}; {transcript.format.name}, "
         f"{plural(len(transcript.entries), 'entry', 'entries')}, "
-        f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}"
+        f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}{more}"
     )
 
 

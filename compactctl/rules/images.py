@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactctl.images import actual_type, split_data_uri
 from compactctl.rules.rule import ANTHROPIC, Breach, Rule
@@ -27,8 +27,9 @@ RULES = (
         id="IMG-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="the media type of an image is none of JPEG, PNG, GIF and WebP",
-        fix="convert the image, or replace it by a text",
+        says="the media type of an image is not JPEG, PNG, GIF or WebP",
+        fix="convert the image, or replace it with a text",
+        repaired=True,
         provider={
             "anthropic": "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
         },
@@ -37,8 +38,9 @@ RULES = (
         id="IMG-02",
         profiles=ANTHROPIC,
         severity="error",
-        says="the bytes of an image are not of its media type",
-        fix="correct the media type, or replace the image by a text",
+        says="the bytes of an image do not match its media type",
+        fix="correct the media type, or replace the image with a text",
+        repaired=True,
         provider={"anthropic": "Image does not match the provided media type"},
     ),
     Rule(
@@ -46,7 +48,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an image is larger than 5 MB",
-        fix="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it with a text",
+        repaired=True,
         provider={"anthropic": "image exceeds 5 MB maximum"},
     ),
     Rule(
@@ -54,7 +57,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 2,000 pixels, and there are more than 20 images",
-        fix="scale the image down, or replace it or others by texts",
+        fix="scale the image down, or replace it or others with texts",
+        repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size for "
             "many-image requests: 2000 pixels"
@@ -65,7 +69,8 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 8,000 pixels",
-        fix="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it with a text",
+        repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size: 8000 pixels"
         },
@@ -75,14 +80,15 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="there are more than 600 images",
-        fix="replace the older ones by texts",
+        fix="replace the older ones with texts",
+        repaired=True,
     ),
     Rule(
         id="SIZE-01",
         profiles=ANTHROPIC,
         severity="error",
         only_sendable=True,
-        says="a request of all this is larger than 32 MB",
+        says="the request would be larger than 32 MB",
         fix="make it smaller with `compactctl compact`",
         provider={"anthropic": "Request exceeds the maximum allowed number of bytes"},
     ),
@@ -91,42 +97,61 @@ RULES = (
 
 def find(context: RuleContext) -> Iterator[Breach]:
     """Judge each image, also those in results."""
-    images = [*_images(context)]
-    for number, (found, image, actual) in enumerate(images, 1):
-        if number == MOST + 1:
-            yield Breach("IMG-06", found.place, f"{len(images)} images")
-        if image.media_type not in MEDIA_TYPES:
-            yield Breach("IMG-01", found.place, image.media_type or "none")
-        elif actual not in {None, image.media_type}:
-            what = f"{image.media_type}, in fact {actual or 'nothing that is known'}"
-            yield Breach("IMG-02", found.place, what)
-        encoded = _encoded(image.size)
-        if encoded > MAX_BASE64:
-            yield Breach("IMG-03", found.place, f"{encoded:,} bytes of base64")
-        edge = max(image.width, image.height)
-        pixels = f"{image.width:,} × {image.height:,} pixels"
-        if edge > MAX_EDGE:
-            yield Breach("IMG-05", found.place, pixels)
-        elif edge > MAX_EDGE_OF_MANY and len(images) > MANY:
-            yield Breach("IMG-04", found.place, f"{pixels}, {len(images)} images")
+    images = sent(context)
+    for each in images:
+        yield from each.breaches(many=len(images))
+    if len(images) > MOST:
+        yield Breach("IMG-06", images[MOST].found.place, f"{len(images)} images")
     if context.sendable:
         yield from _request_size(context)
 
 
-def _images(context: RuleContext) -> Iterator[tuple[Found, Image, str | None]]:
-    """Return the images that are in the request itself; an address tells nothing.
+class Sent(NamedTuple):
+    """An image in the request itself: its block, and which piece of a result it is.
 
-    With each comes the media type that its bytes are, None where that cannot be told.
+    ``piece`` is ``ITSELF`` for an image that is a block. ``actual`` is the media type that its
+    bytes are of, None where that cannot be told.
     """
+
+    found: Found
+    piece: int
+    image: Image
+    actual: str | None
+
+    def breaches(self, *, many: int) -> Iterator[Breach]:
+        """Judge it; ``many`` images are in the request."""
+        image, place = self.image, self.found.place
+        if image.media_type not in MEDIA_TYPES:
+            yield Breach("IMG-01", place, image.media_type or "none")
+        elif self.actual not in {None, image.media_type}:
+            what = f"{image.media_type}, in fact {self.actual or 'nothing that is known'}"
+            yield Breach("IMG-02", place, what)
+        encoded = _encoded(image.size)
+        if encoded > MAX_BASE64:
+            yield Breach("IMG-03", place, f"{encoded:,} bytes of base64")
+        edge = max(image.width, image.height)
+        pixels = f"{image.width:,} × {image.height:,} pixels"
+        if edge > MAX_EDGE:
+            yield Breach("IMG-05", place, pixels)
+        elif edge > MAX_EDGE_OF_MANY and many > MANY:
+            yield Breach("IMG-04", place, f"{pixels}, {many} images")
+
+
+ITSELF = -1
+
+
+def sent(context: RuleContext) -> list[Sent]:
+    """Return the images of a view; an address tells nothing."""
+    images: list[Sent] = []
     for found in (*context.of("image"), *context.of("result")):
-        pieces = (found.block, *found.block.content)
-        shown = [p.image for p in pieces if p.image is not None and p.image.size]
+        pieces = enumerate((found.block, *found.block.content), ITSELF)
+        shown = [(at, p.image) for at, p in pieces if p.image is not None and p.image.size]
         if not shown:
             continue
         actual = [actual_type(data) for data in _base64_in(context.part(found.block))]
-        known = len(actual) == len(shown)
-        for at, image in enumerate(shown):
-            yield found, image, actual[at] if known else None
+        types = actual if len(actual) == len(shown) else [None] * len(shown)
+        images += [Sent(found, *each, of) for each, of in zip(shown, types, strict=True)]
+    return images
 
 
 def _base64_in(part: Any) -> Iterator[str]:

@@ -24,50 +24,54 @@ DAMAGE = (
         "01",
         "warning",
         "the last line is torn: it ends inside a JSON value",
-        "nothing to do, every other line loads; delete the line to be rid of it",
+        "no action needed, all other lines load; delete the line to silence this",
     ),
     file_rule(
         "02",
         "error",
         "a line is not JSON",
-        "mend or delete the line; what it held is not in the view",
+        "correct it by hand; what it holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "03",
         "warning",
         "several JSON values stand on one line",
-        "nothing to do, all are read; break the line between them",
+        "no action needed, all are read; break the line between them to silence this",
     ),
     file_rule(
         "04",
         "warning",
-        "a run of NUL bytes, as a power loss leaves it",
-        "nothing to do, records beside it are read; delete the NUL bytes",
+        "a run of NUL bytes, as left by a power loss",
+        "no action needed, records next to it are read; delete the NUL bytes to silence this",
     ),
     file_rule(
         "05",
         "warning",
         "a byte order mark",
-        "nothing to do, what follows it is read; delete it to be rid of it",
+        "no action needed, what follows it is read; delete it to silence this",
     ),
-    file_rule("06", "warning", "a comment line, which JSONL does not know", "delete the line"),
+    file_rule("06", "warning", "a comment line, which JSONL does not allow", "delete the line"),
     file_rule(
         "07",
         "error",
         "a line is not UTF-8",
         "save it as UTF-8; what it holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "08",
         "error",
-        "a line holds NaN or Infinity, which JSON does not know",
-        "write null; what the line holds is not in the view",
+        "a line contains NaN or Infinity, which JSON does not allow",
+        "write null instead; what the line holds is not in the view",
+        repaired=True,
     ),
     file_rule(
         "09",
         "warning",
         "a lone surrogate: half of a character",
-        "replace it by U+FFFD; a provider refuses it",
+        "replace it with U+FFFD; providers reject it",
+        repaired=True,
         raised_when=SENDABLE,
         provider="The request body is not valid JSON: no low surrogate in string",
     ),
@@ -75,19 +79,19 @@ DAMAGE = (
         "10",
         "warning",
         "a line is JSON but not an object",
-        "nothing to do, it passes through; delete it if it should not be there",
+        "no action needed, it passes through; delete it if it should not be there",
     ),
     file_rule(
         "17",
         "warning",
-        "a member of a record is not of the type that the format gives it",
-        "mend the member; it is not in the view",
+        "a member of a record is not of the expected type",
+        "correct the member; what it holds is not in the view",
     ),
     file_rule(
         "19",
         "warning",
-        "a line is too long to be read, it passes through unchanged",
-        "part it, or take it out",
+        "a line is too long to read; it passes through unchanged",
+        "split or remove the line",
     ),
 )
 """Found by ``jsonl.lines`` while a file is read."""
@@ -97,24 +101,27 @@ RULES = (
         id="TEXT-03",
         profiles=ANTHROPIC,
         severity="error",
-        says="a user message holds nothing",
-        fix="drop the message",
+        says="a user message is empty",
+        fix="remove the message",
+        repaired=True,
         provider={"anthropic": "user messages must have non-empty content"},
     ),
     Rule(
         id="TEXT-04",
         profiles=CHAT,
         severity="error",
-        says="an assistant message has neither a content nor tool_calls",
-        fix='drop the message, or write "" for its content',
+        says="an assistant message has neither content nor tool_calls",
+        fix='remove the message, or set its content to ""',
+        repaired=True,
         provider={"openai-chat": "Invalid value for 'content': expected a string, got null."},
     ),
     Rule(
         id="CACHE-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="more than 4 blocks carry cache_control",
-        fix="keep the last 4",
+        says="more than 4 blocks have cache_control",
+        fix="keep only the last 4",
+        repaired=True,
         provider={
             "anthropic": "A maximum of 4 blocks with cache_control may be provided. Found 5."
         },
@@ -167,10 +174,11 @@ def _overcached(transcript: Transcript, shown: list[int]) -> Iterator[Fault]:
 
 def cached(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the blocks of a message with cache_control; those inside a result come before it."""
-    every = (each for block in _blocks(record) for each in (*_blocks(block), block))
+    every = (each for block in blocks(record) for each in (*blocks(block), block))
     return [block for block in every if isinstance(block.get("cache_control"), dict)]
 
 
-def _blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+def blocks(holder: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks that the content of a message, or of a result, holds."""
     content = holder.get("content")
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []

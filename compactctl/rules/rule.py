@@ -39,10 +39,21 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Does not concern a session that can go on: judged under ``--sendable`` alone."""
     says: str
     fix: str
+    """What to do by hand."""
+    repaired: bool = False
+    """``compactctl repair`` fixes it, for what is its error in the format's own profile."""
+    calm: str = ""
+    """What to do while the graver severity does not apply, where that is another thing."""
     provider: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The provider's error text by profile, to look it up; where there is one."""
     breaks_pairs: bool = False
     """A layer must not work on a view that breaks this rule."""
+
+    def advice(self, *, raised: bool = True, repairs: bool = True) -> str:
+        """Return what to do; ``repairs``: a repair judges the file by this rule too."""
+        if self.calm and not raised:
+            return self.calm
+        return f"run `compactctl repair`, or {self.fix}" if self.repaired and repairs else self.fix
 
 
 def file_rule(
@@ -53,6 +64,8 @@ def file_rule(
     *,
     raised_when: str = "",
     provider: str = "",
+    repaired: bool = False,
+    calm: str = "",
 ) -> Rule:
     """Return a rule about the file itself, which binds every profile and stops no layer."""
     return Rule(
@@ -63,6 +76,8 @@ def file_rule(
         when=raised_when or SENDABLE,
         says=says,
         fix=fix,
+        repaired=repaired,
+        calm=calm,
         provider={"anthropic": provider} if provider else {},
     )
 

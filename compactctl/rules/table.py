@@ -30,7 +30,7 @@ def as_json() -> Iterator[bytes]:
             "profiles": _profiles(rule),
             "breaks_pairs": rule.breaks_pairs,
             "says": rule.says,
-            "mend": rule.fix,
+            "mend": rule.advice(),
             "provider": dict(rule.provider),
         }
         yield msgspec.json.encode(row) + b"\n"
@@ -44,7 +44,7 @@ def as_text() -> str:
 def _paragraph(rule: Rule) -> Iterator[str]:
     yield f"{rule.id:10}{_severity(rule)}; {_bound(rule)}"
     yield from _wrapped("", rule.says)
-    yield from _wrapped("mend: ", rule.fix)
+    yield from _wrapped("mend: ", rule.advice())
     for text in dict.fromkeys(rule.provider.values()):
         yield from _wrapped("provider: ", text)
     yield ""

@@ -2,12 +2,14 @@
 
 A file for each vocabulary, of 20 bytes a text: a hash of the text and its tokens, never a word of
 the text itself. Nothing depends on it: where the file is missing, damaged, of another version or
-may not be written, texts are counted again without a word.
+may not be written, texts are counted again without a word. So they are where another user could
+have written it: it and its folder must be this user's, who alone may write to them, and no links.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from hashlib import blake2b
@@ -19,7 +21,7 @@ from compactctl.tokens.chunks import LONGEST
 from compactctl.tokens.engines import ENGINE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 SWITCH_VARIABLE = "COMPACTCTL_CACHE"
 
@@ -85,7 +87,7 @@ class TokenCache:
         if self._new:
             new = b"".join([_RECORD.pack(*record) for record in self._new.items()])
             with contextlib.suppress(OSError):
-                _write(self._path, (_read(self._path) + new)[-RECORDS * _RECORD.size :])
+                _write(self._path, new)
             self._known, self._new = (self._known or {}) | self._new, {}
 
 
@@ -99,20 +101,70 @@ def _checksum(body: bytes) -> bytes:
 
 def _read(path: str) -> bytes:
     """Return the records of a sound file, else none."""
+    with contextlib.suppress(OSError), _folder_of(path) as folder:
+        return _read_in(folder, os.path.basename(path))  # noqa: PTH119 (loads nothing)
+    return b""
+
+
+def _write(path: str, new: bytes) -> None:
+    """Append records to the file, the newest of which stay.
+
+    Not synced, for a torn file is told by its checksum.
+
+    Raises:
+        OSError: as the system gave it.
+
+    """
+    folder_name, name = os.path.split(path)
+    os.makedirs(folder_name, 0o700, exist_ok=True)  # noqa: PTH103 (the same)
+    with _folder_of(path) as folder:
+        body = (_read_in(folder, name) + new)[-RECORDS * _RECORD.size :]
+        replace_file(name, (_MAGIC, _checksum(body), body), folder=folder, sync=False)
+
+
+@contextlib.contextmanager
+def _folder_of(path: str) -> Iterator[int]:
+    """Open the folder of the file, through no link.
+
+    Raises:
+        OSError: it is not there, or not this user's alone to write to.
+
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(os.path.dirname(path), flags)  # noqa: PTH120 (loads nothing)
     try:
-        found = os.stat(path)  # noqa: PTH116 (the same)
+        _require_own(os.fstat(folder))
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _read_in(folder: int, name: str) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        handle = os.open(name, flags, dir_fd=folder)
+    except OSError:
+        return b""
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
         most = _HEAD_BYTES + RECORDS * _RECORD.size
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
             return b""
-        with open(path, "rb") as file:  # noqa: PTH123 (the same)
+        try:
+            _require_own(found)
             head, body = file.read(_HEAD_BYTES), file.read(most)
-    except OSError:
-        return b""
+        except OSError:
+            return b""
     is_sound = head == _MAGIC + _checksum(body) and len(body) % _RECORD.size == 0
     return body if is_sound else b""
 
 
-def _write(path: str, body: bytes) -> None:
-    """Replace the file; not synced, for a torn file is told by its checksum."""
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 (the same)
-    replace_file(path, (_MAGIC, _checksum(body), body), sync=False)
+def _require_own(found: os.stat_result) -> None:
+    """Refuse what another user could have written: counts decide what is cut.
+
+    Raises:
+        PermissionError: it is another user's, or others may write to it.
+
+    """
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EACCES, "may hold what another user wrote")

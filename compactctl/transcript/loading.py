@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -48,6 +49,12 @@ class Transcript(msgspec.Struct, frozen=True):
     def references(self) -> Tags:
         """Return what ties the entries together, member by member."""
         return Tags(self.format, self.tags)
+
+    def unread(self) -> list[bytes]:
+        """Return the lines that are too long to be read."""
+        if not any(fault.rule == "FILE-19" for fault in self.faults):
+            return []
+        return [entry.raw for entry in self.entries if len(entry.raw) > lines.LONGEST]
 
     def shown(self) -> set[int]:
         """Return the entries that the view shows anything of."""
@@ -97,7 +104,8 @@ def parse(
         """Pass on the format's own records; keep this tool's aside."""
         decode = msgspec.json.Decoder(form.record).decode
         add = every.append
-        for line in lines.read(raw_lines, decode, entries, faults, make_entry):
+        knows = partial(detect.knows, form)
+        for line in lines.read(raw_lines, decode, entries, faults, make_entry, knows):
             index, record = line
             if index > len(every):  # entries without a record
                 every.extend([nothing] * (index - len(every)))

@@ -8,38 +8,51 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from compactctl.formats.base import Link
-from compactctl.graph import EntryGraph
+from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import DECODE_ERRORS, exact
+from compactctl.model import MADE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
-    from compactctl.model import Block, Role
+    from compactctl.model import Block, Message, Role
     from compactctl.transcript.loading import Transcript
     from compactctl.transcript.tags import Tags
 
 
 class Made(msgspec.Struct, frozen=True):
-    """A new line: what it holds, and the entries (by index) that it goes before and after."""
+    """A new line: what it holds, and the entries (by index) that it goes before and after.
+
+    ``place`` is where its first block stands in the new view: message, and block in it.
+    """
 
     role: Role
     blocks: list[Block]
     before: int
     after: int
+    place: tuple[int, int]
 
 
 def create(
-    transcript: Transcript, made: Sequence[Made], changed: dict[int, bytes | None]
+    transcript: Transcript,
+    made: Sequence[Made],
+    changed: dict[int, bytes | None],
+    messages: Sequence[Message] = (),
+    *,
+    straight: bool = False,
 ) -> list[tuple[int, bytes]]:
     """Write the new lines as (index of the entry that follows, bytes) and re-parent children.
 
     ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
-    are added to it.
+    are added to it, and those outside the view that belong to what goes. ``messages`` is the new
+    view. ``straight`` makes one chain of its lines, for a file whose forks are too tangled to stay
+    as they are.
     """
     form, links = transcript.format, transcript.format.links
     if links is None:
@@ -48,21 +61,92 @@ def create(
             for new in made
             for record in _write(transcript, new, Link(_identity(new, ""), None))
         ]
+    tags = None
+    if transcript.hides:
+        tags = transcript.references()
+        changed.update(dict.fromkeys(_copies(transcript, tags, changed)))
     if not made and None not in changed.values():
         return []
-    tags = transcript.references()
+    tags = tags or transcript.references()
+    changed.update(dict.fromkeys(_between(transcript, tags, changed)))
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
+    ordered = straight or graph.is_chain or graph.is_ordered
+    if straight:
+        graph.straighten(sorted(transcript.shown()))
+    elif ordered and deleted and not (links.follows or graph.is_chain):
+        graph.keep_together(sorted(transcript.shown()))
+    path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
     for new in made:
-        parent = graph.parent_for(new.before, new.after)
+        child = None if ordered else _child(new, messages, path)
+        if child is not None:
+            parent = graph.parent_at(child)
+        else:
+            parent = graph.parent_for(new.before, new.after if ordered else next(iter(path), -1))
         identity = form.new_id(_identity(new, parent or ""))
         records = _write(transcript, new, Link(identity, parent))
         created += [(new.before, exact.dump(record)) for record in records]
         for record in records:
-            graph.insert(new.before, record.get(links.own, identity))
+            own = record.get(links.own, identity)
+            if child is None:
+                graph.insert(new.before, own)
+            else:
+                graph.tie(child, own)
     _adopt(transcript, graph, tags, changed)
     return created
+
+
+def _copies(transcript: Transcript, tags: Tags, changed: Collection[int]) -> list[int]:
+    """Return entries with the id of one that changed: a harness would take them for it."""
+    ids = tags.ids
+    if len(set(ids)) == len(ids) - max(ids.count(None) - 1, 0):
+        return []
+    shown = transcript.shown()
+    names = {ids[at] for at in changed if at in shown} - {None}
+    return [at for at, own in enumerate(ids) if own in names and at not in shown]
+
+
+def _between(transcript: Transcript, tags: Tags, changed: Mapping[int, bytes | None]) -> set[int]:
+    """Return lines of the conversation that show nothing, between two of which one goes.
+
+    They are a part of the same message, or of what went on around it.
+    """
+    shown = transcript.shown()
+    said = {tags.types[at] for at in shown} - {None, transcript.format.boundary}
+    if sum(map(tags.types.count, said)) <= len(shown):
+        return set()
+    graph = EntryGraph(tags.ids, tags.parents)
+    goes: set[int] = set()
+    stays: set[int] = set()
+    for start in shown:
+        if graph.up[start] in shown:
+            continue
+        passed, end = graph.walk(graph.up[start], shown)
+        if end in shown:
+            ends = (start, end)
+            gone = any(changed.get(at, b"") is None for at in ends)
+            (goes if gone else stays).update(at for at in passed if tags.types[at] in said)
+    return goes - stays
+
+
+def _path(graph: EntryGraph, messages: Sequence[Message]) -> dict[int, None]:
+    """Return the last entry of a view and its ancestors, without those that go."""
+    entries = (block.entry for message in reversed(messages) for block in reversed(message.blocks))
+    at = next((entry for entry in entries if entry != MADE), NOWHERE)
+    path: dict[int, None] = {}
+    while at != NOWHERE and at not in path:
+        path[at] = None
+        at = graph.places.get(graph.surviving(graph.parents[at]), NOWHERE)
+    return path
+
+
+def _child(new: Made, messages: Sequence[Message], path: Container[int]) -> int | None:
+    """Return the first entry behind a new one, as the view has them, that is on the path."""
+    message, at = new.place
+    rest = (block for other in messages[message + 1 :] for block in other.blocks)
+    behind = itertools.chain(messages[message].blocks[at:], rest)
+    return next((block.entry for block in behind if block.entry in path), None)
 
 
 def _identity(new: Made, parent: str) -> str:

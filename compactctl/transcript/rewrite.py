@@ -7,6 +7,7 @@ its neighbour where a line is a whole message.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ def write(
     """Rewrite and read back: (the lines, what they say).
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
-    went, say: those go too. And a rollback that takes back more turns than there are is cut to
+    went, say: those go too; nor may it hide what stays, so forks that would are made straight. And
+    a rollback that takes back more turns than there are is cut to
     those, or it would take back what a layer made.
 
     Raises:
@@ -47,15 +49,18 @@ def write(
     """
     view = {block.entry for message in transcript.messages for block in message.blocks} | {MADE}
     outside: dict[int, bytes | None] = {}
+    links, straight = transcript.format.links, False
     while True:
-        written = rewrite(transcript, messages, touched, mark, outside, recorded)
+        written = rewrite(transcript, messages, touched, mark, outside, recorded, straight=straight)
         new = parse(written.lines(), transcript.name, transcript.format)
         back = {written.origins[block.entry] for m in new.messages for block in m.blocks} - view
         bounded = dict.fromkeys(back) or _bounded(transcript)
         if not back and (not transcript.hides or same_view(new.messages, messages)):
             return written, new
         if bounded.keys() <= outside.keys():
-            raise CompactctlError(_NOT_MEANT, file=transcript.name)
+            if straight or links is None or links.follows:
+                raise CompactctlError(_NOT_MEANT, file=transcript.name)
+            straight = True
         outside |= bounded
 
 
@@ -77,13 +82,15 @@ def rewrite(
     mark: dict[str, Any] | None = None,
     outside: Mapping[int, bytes | None] | None = None,
     recorded: Recorded | None = None,
+    *,
+    straight: bool = False,
 ) -> Output:
     """Return the lines of ``transcript`` with ``messages`` as their view.
 
     ``touched`` are the entries of which a block was changed, moved or taken out.
     ``mark`` is a record to put in front of the first thing that was made; ``outside`` says what
     becomes of entries outside the view, None for those that go as well. ``recorded`` is the usage
-    that is true of the new view.
+    that is true of the new view. ``straight`` is as for ``relink.create``.
     """
     plan = _Plan(transcript, messages, touched)
     changed: dict[int, bytes | None] = dict(outside or {})
@@ -94,23 +101,23 @@ def rewrite(
             changed[index] = None
         elif len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True)):
             changed[index] = _compacted_copy(_edited(transcript, index, new, old))
-    created = relink.create(transcript, plan.made, changed)
+    created = relink.create(transcript, plan.made, changed, messages, straight=straight)
     if mark is not None:
         at = sum(1 for before, _ in created if before < plan.first)
         first = {"first_kept_entry_id": _name(transcript, plan.first)}
         created.insert(at, (plan.first, exact.dump(mark | first)))
     if recorded is not None:
-        _set_usage(transcript, recorded, changed)
+        at = plan.moves.get(recorded.entry, recorded.entry)
+        _set_usage(transcript, at, recorded.size, changed)
     return account(transcript.entries, *emit(transcript.entries, changed, created))
 
 
 def _set_usage(
-    transcript: Transcript, recorded: Recorded, changed: dict[int, bytes | None]
+    transcript: Transcript, at: int, size: int, changed: dict[int, bytes | None]
 ) -> None:
     """Let the entry of a usage say the size that is true now."""
-    at = recorded.entry
     raw = changed.get(at, transcript.entries[at].raw)
-    new = usage.written(transcript, recorded, raw) if raw is not None else None
+    new = usage.written(transcript.format, raw, size) if raw is not None else None
     if new is not None:
         changed[at] = new
 
@@ -162,6 +169,8 @@ class _Plan:
         homes = _homes(transcript.messages) if transcript.format.line_is_message else {}
         if homes:
             self.touched |= _entries_of_new(transcript.messages, messages)
+        self.moves = _moves(transcript, messages)
+        self.touched |= self.moves.keys()
         for position, message in enumerate(messages):
             self._place(position, message, homes)
 
@@ -176,7 +185,7 @@ class _Plan:
                     home = block.entry
                 self._put(block, home)
             elif block.entry != MADE:
-                self._put(block, block.entry)
+                self._put(block, self.moves.get(block.entry, block.entry))
             else:
                 self._make(position, at)
 
@@ -197,7 +206,8 @@ class _Plan:
         elif at and self.made and message.blocks[at - 1].entry == MADE:
             self.made[-1].blocks.append(message.blocks[at])
         else:
-            self.made.append(Made(message.role, [message.blocks[at]], before, self._last))
+            place = position, at
+            self.made.append(Made(message.role, [message.blocks[at]], before, self._last, place))
             self.first = min(self.first, before)
 
     def _following(self, position: int, at: int) -> int:
@@ -205,7 +215,8 @@ class _Plan:
         rest = (block for message in self.messages[position + 1 :] for block in message.blocks)
         behind = itertools.chain(self.messages[position].blocks[at:], rest)
         end = len(self.transcript.entries)
-        return min((block.entry for block in behind if block.entry != MADE), default=end)
+        entries = (block.entry for block in behind if block.entry != MADE)
+        return min((self.moves.get(entry, entry) for entry in entries), default=end)
 
     def _takes_in(self, entry: int) -> bool:
         """True if the view starts inside a line, so that nothing can stand in front of it."""
@@ -213,6 +224,32 @@ class _Plan:
         if form.boundary is None or entry == len(tags) or tags[entry][0] != form.boundary:
             return False
         return form.opens_view(_record(self.transcript, entry))
+
+
+def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int]:
+    """Map entries of answers to the entry in whose place their blocks go.
+
+    The first line of an answer says where it stands, be others between its lines. When all of it
+    goes, thinking say, what is left of the answer goes there, or it would move behind its results.
+    """
+    form = transcript.format
+    if not transcript.hides or form.line_is_message or form.joins_answers:  # each stands by itself
+        return {}
+    first = {
+        block.entry: min(other.entry for other in message.blocks)
+        for message in transcript.messages
+        if message.role == "assistant"
+        for block in message.blocks
+    }
+    left = sorted({block.entry for message in messages for block in message.blocks})
+    moves: dict[int, int] = {}
+    for message in messages:
+        own = {block.entry for block in message.blocks} - {MADE}
+        at = min(own, default=MADE)
+        place = first.get(at, at)
+        if place < at and bisect.bisect_left(left, at) > bisect.bisect_left(left, place):
+            moves[at] = place
+    return moves
 
 
 def _homes(messages: Sequence[Message]) -> dict[int, int]:
@@ -262,14 +299,14 @@ def _edited(
 
 def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
-    edited = transcript.format.content_member
-    if edited is not None:
+    edited = transcript.format.content_members
+    if edited:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
         except DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
-            key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))
+            key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
             for key, raw in members.items()
         }
     return _record(transcript, index)

@@ -20,6 +20,7 @@ from compactctl.tokens import count_view
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compactctl.formats.base import Format
     from compactctl.model import Message
     from compactctl.tokens import Counter
     from compactctl.transcript.loading import Transcript
@@ -70,12 +71,12 @@ def resized(before: Measured, after: Measured, counter: Counter) -> Recorded:
     return msgspec.structs.replace(after.recorded, size=max(size, 1))
 
 
-def written(transcript: Transcript, recorded: Recorded, raw: bytes) -> bytes | None:
-    """Return the bytes of the entry with the recorded size; None if that is what they say."""
+def written(form: Format, raw: bytes, size: int) -> bytes | None:
+    """Return a line with another recorded size; None if it tells this one, or none at all."""
     record = exact.object_or_none(raw)
-    if record is None or _told(transcript, record) == recorded.size:
+    if record is None or _told(form, record) in (0, size):
         return None
-    return exact.dump(transcript.format.with_usage(record, recorded.size))
+    return exact.dump(form.with_usage(record, size))
 
 
 def _in_view(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
@@ -106,9 +107,9 @@ def _size(transcript: Transcript, entry: int) -> int:
     if not any(key in raw for key in transcript.format.usage_keys):
         return 0
     record = exact.object_or_none(raw)
-    return _told(transcript, record) if record is not None else 0
+    return _told(transcript.format, record) if record is not None else 0
 
 
-def _told(transcript: Transcript, record: dict[str, Any]) -> int:
-    found = transcript.format.usage(record)
+def _told(form: Format, record: dict[str, Any]) -> int:
+    found = form.usage(record)
     return found[1] if found else 0

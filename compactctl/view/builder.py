@@ -74,6 +74,10 @@ class Assembler:
             if block.kind == "call" and block.call_id:
                 self._open.setdefault(block.call_id, []).append(draft)
 
+    def part(self) -> None:
+        """Part what comes from what is there: no assistant blocks go into a message before this."""
+        self._by_key.clear()
+
     def answer(self, result: Block) -> None:
         """Put a result right behind the message of its call, wherever it stands in the file.
 

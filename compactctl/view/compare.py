@@ -31,6 +31,13 @@ def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int | No
     return None if len(old) == len(new) else min(len(old), len(new))
 
 
+def same_words(blocks: Sequence[Block], others: Sequence[Block]) -> bool:
+    """Return True if blocks say the same, on whatever lines they are."""
+    return len(blocks) == len(others) and all(
+        a == b or _bare(a) == _bare(b) for a, b in zip(blocks, others, strict=True)
+    )
+
+
 def _bare(block: Block) -> Block:
     content = tuple(map(_bare, block.content))
     return msgspec.structs.replace(block, content=content, entry=MADE, at=0)

@@ -29,6 +29,22 @@ def key(path: str, cwd: str = "") -> str:
     return folded[1:] if folded.startswith("//") else folded
 
 
+def relative(path: str, own: str, folder: str) -> str:
+    """Return a path from ``folder`` on if it lies below it, else as it is written.
+
+    ``own`` is the :func:`key` of the path.
+    """
+    above = f"{key(folder)}/" if folder else ""
+    if above and own.startswith(above):
+        return own[len(above) :]
+    return path if is_absolute(path) else own
+
+
+def is_absolute(path: str) -> bool:
+    """Return True if a path starts from no folder."""
+    return path.startswith(("/", "~")) or _is_windows(path)
+
+
 def _is_windows(path: str) -> bool:
     return bool(_DRIVE.match(path)) or path.startswith("\\\\")
 

@@ -14,6 +14,7 @@ from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
+from compactctl.view.requests import own_words
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, open_todo
 
@@ -26,17 +27,6 @@ _RULES = (
     "<REPOSITORY_INSTRUCTIONS>",
 )
 """Codex, for one, does not send its own again when they are gone."""
-_NOT_A_REQUEST = (
-    *_RULES,
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-",
-    "<task-notification>",
-    "Caveat: The messages below",
-    "[Request interrupted",
-    summaries.LABEL,
-)
 _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
@@ -47,14 +37,10 @@ def is_rule(block: Block) -> bool:
 
 
 def is_request(block: Block) -> bool:
-    """Say whether a user block is what a person asked; images and files are part of it."""
-    if block.kind == "result" or block.meta:
+    """Return True if a user block holds what a person asked; images and files are part of it."""
+    if block.kind == "result" or block.meta or block.is_summary:
         return False
-    if block.kind != "text":
-        return True
-    return not block.text.lstrip().startswith(_NOT_A_REQUEST) and not placeholders.is_note(
-        block.text
-    )
+    return block.kind != "text" or not block.text or bool(own_words(block.text).strip())
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
@@ -92,11 +78,11 @@ def _is_said(block: Block) -> bool:
 
 def is_summary(block: Block) -> bool:
     """Say whether a user block sums up what came before, in the words of any tool."""
-    return block.is_summary or summaries.unfence(block.text) is not None
+    return block.is_summary or summaries.is_any(block.text)
 
 
 def last_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the last user message in which a person asked for something."""
+    """Return the blocks of the last user message in which a person asked for something."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if message.role != "user":

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from compactctl import placeholders
 from compactctl.errors import UsageError
 from compactctl.model import Block, arguments, result_text
 from compactctl.view import paths, shell
@@ -25,29 +24,23 @@ END = 1 << 60
 
 
 class Read(msgspec.Struct, frozen=True):
-    """A read of one file: lines ``start`` up to and without ``stop`` (from 1) at most.
+    """A read of one file: the lines asked for are ``start`` up to and without ``stop``, from 1.
 
-    Of these only those before ``sure`` are known to be shown.
+    ``may_number``: its result may carry line numbers. ``is_alone``: its result is of no other file.
+    ``tells_lines``: the call asks for lines counted from the start of the file, or for all.
     """
 
     path: str
     key: str
     start: int = 1
     stop: int = END
-    sure: int = END
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether the whole file is shown."""
-        return self.start <= 1 and self.sure >= END
-
-    def covers(self, other: Read) -> bool:
-        """Return whether all that ``other`` may show is shown here."""
-        return self.key == other.key and self.start <= other.start and other.stop <= self.sure
+    may_number: bool = True
+    is_alone: bool = True
+    tells_lines: bool = True
 
 
 class ReadTool(msgspec.Struct, frozen=True):
-    """A tool of the user's that reads files, and the keys of its input."""
+    """A tool that the user says reads files, and the keys of its input."""
 
     name: str
     path: str
@@ -56,7 +49,7 @@ class ReadTool(msgspec.Struct, frozen=True):
 
 
 def named_read_tools(given: Sequence[str]) -> list[ReadTool]:
-    """Read ``NAME:KEY[:OFFSET:LIMIT]`` options.
+    """Return the tools that ``NAME:KEY[:OFFSET:LIMIT]`` options name.
 
     Raises:
         UsageError: one is of another form.
@@ -72,24 +65,25 @@ def named_read_tools(given: Sequence[str]) -> list[ReadTool]:
 
 
 def reads_of(call: Block, result: Block, named: Sequence[ReadTool] = ()) -> list[Read]:
-    """Return every file that a successful call showed; none for any other call.
+    """Return every file that a successful call asked for; none for any other call.
 
-    A call that shows several files has its result in common for all of them.
+    A call that asks for several files has its result in common for all of them. What of it the
+    result shows is another question: see :mod:`compactctl.view.shown`.
     """
     if result.failed:
         return []
     tool = next((tool for tool in named if tool.name == call.tool), None)
     if tool is not None:
-        return _by_named(tool, call, result_text(result))
+        return _by_named(tool, call)
     one = _by_read_tool(call, result)
     if one is not None:
         return [one]
     if shell.is_shell(call.tool):
         return _by_shell(call, result_text(result)) if _READER.search(call.text) else []
-    return _of_many(call, result) if "read" in call.tool.lower() else []
+    return _of_many(call) if "read" in call.tool.lower() else []
 
 
-def _by_named(tool: ReadTool, call: Block, text: str) -> list[Read]:
+def _by_named(tool: ReadTool, call: Block) -> list[Read]:
     given = arguments(call)
     path = given.get(tool.path)
     if not isinstance(path, str):
@@ -98,18 +92,12 @@ def _by_named(tool: ReadTool, call: Block, text: str) -> list[Read]:
     limit = given.get(tool.limit) if tool.limit else None
     first = start if type(start) is int and start > 0 else 1
     stop = first + limit if type(limit) is int and limit >= 0 else END
-    sure = first if placeholders.CUT in text else stop
-    return [Read(path, paths.key(path, call.cwd), first, stop, sure)]
+    return [Read(path, paths.key(path, call.cwd), first, stop)]
 
 
 _READS = frozenset({"read", "read_file", "readfile", "view_file", "open_file", "notebookread"})
 _PATH_KEYS = ("file_path", "path", "filename", "filePath", "absolute_path", "notebook_path")
 _MANY = ("paths", "files", "file_paths")
-_NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t|: |\|)")
-_CUT = ("truncated", "lines omitted", "more lines", "partial view")
-_REMINDER = "<system-reminder>"
-_NEAR = 100
-"""Characters at the end of a text among which white space is looked for."""
 _UNCHANGED = re.compile(r"\b(?:unchanged|not (?:been )?(?:changed|modified))\b", re.IGNORECASE)
 _STUB = 400
 """Characters; a result that only refers to an earlier one is no longer than this."""
@@ -117,18 +105,23 @@ DEFAULT_READ_LINES = 2000
 """Claude Code's Read shows no more lines than this when the call names no limit."""
 
 
-def _of_many(call: Block, result: Block) -> list[Read]:
+def _of_many(call: Block) -> list[Read]:
     """Recognise a read tool that is asked for several files at once."""
     given = arguments(call)
     many: list[Any] = next((given[key] for key in _MANY if isinstance(given.get(key), list)), [])
     if not all(isinstance(path, str) for path in many):
         return []
-    sure = 1 if _is_shortened(result_text(result)) else END
-    return [Read(path, paths.key(path, call.cwd), sure=sure) for path in many]
+    return _in_common(many, call.cwd)
+
+
+def _in_common(names: list[str], cwd: str, start: int = 1, stop: int = END) -> list[Read]:
+    """Return the reads of files that one call shows one after another."""
+    alone = len(names) == 1
+    return [Read(name, paths.key(name, cwd), start, stop, alone, alone) for name in names]
 
 
 def _by_read_tool(call: Block, result: Block) -> Read | None:
-    """Return what a read of one file shows; None for a call of any other tool."""
+    """Return what a read of one file asks for; None for a call of any other tool."""
     path, lowered = result.path, call.tool.lower()
     if path is None and lowered not in _READS and lowered not in EDITORS:
         return None
@@ -138,25 +131,14 @@ def _by_read_tool(call: Block, result: Block) -> Read | None:
     if not path:
         return None
     start, stop = _range(given)
-    text = result_text(result)
-    shown = _shown_to(text)
-    if shown is None or not _tells_lines(given) or _is_blank(text, result):
-        # Pages, lines from the end, or nothing at all: which lines are shown is not known.
-        return Read(path, paths.key(path, call.cwd), start, stop, start)
-    stop = min(stop, shown)
-    return Read(path, paths.key(path, call.cwd), start, stop, stop)
+    tells = _tells_lines(given)
+    return Read(path, paths.key(path, call.cwd), start, stop, tells_lines=tells)
 
 
 def _tells_lines(given: dict[str, Any]) -> bool:
-    """Return whether a call asks for lines of the file, counted from its start."""
+    """Return True if a call asks for lines of the file, counted from its start."""
     offset = given.get("offset", 1)
     return "pages" not in given and (type(offset) is not int or offset >= 0)
-
-
-def _is_blank(text: str, result: Block) -> bool:
-    if text and not text.isspace():
-        return False
-    return all(piece.kind == "text" for piece in result.content)
 
 
 def path_of(given: dict[str, Any]) -> str | None:
@@ -182,60 +164,20 @@ def _whole(value: Any, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
-def _shown_to(text: str) -> int | None:
-    """Return the line before which a result stops, ``END`` when nothing says that it stops short.
-
-    Line numbers in the text tell where a cut result ends. None where that can not be relied on:
-    a result with a gap, a cut one without numbers, or one that only says "unchanged".
-    """
-    if points_back(text):
-        return None
-    text = _without_reminder(text)
-    end = text[-400:]
-    note = text.rfind(placeholders.CUT)
-    if note >= 0 and "\n" in text[note:].rstrip():  # something stands behind what was cut
-        return None
-    lines = end.split("\n")[1:] if _NUMBERED.match(text) else []
-    numbers = [int(found[1]) for line in lines if (found := _NUMBERED.match(line))]
-    last = numbers[-1] if numbers else 0
-    lowered = end.lower()  # with four searches much faster than an expression
-    if note >= 0 or any(said in lowered for said in _CUT):
-        return last + 1 if last else None
-    return last + 1 if last >= DEFAULT_READ_LINES else END
-
-
 def points_back(text: str) -> bool:
-    """Return whether a result only says that an earlier one still shows the file as it is."""
+    """Return True if a result only says that an earlier one still shows the file as it is."""
     if len(text) > _STUB:
         return False
     lowered = text.lower()  # much faster to look into than the expression that decides
     return ("changed" in lowered or "modified" in lowered) and bool(_UNCHANGED.search(text))
 
 
-def _without_reminder(text: str) -> str:
-    """Take off the reminder that a harness puts behind what a read shows."""
-    if not text[-_NEAR:].rstrip().endswith("</system-reminder>"):
-        return text
-    shown = text.rstrip()
-    return shown[: shown.rfind(_REMINDER)].rstrip()
-
-
 _COUNT = r"[0-9]{1,18}"
 """A number of lines that there may be; Python may refuse to read a longer one."""
 _LINES = re.compile(rf"({_COUNT})(?:,({_COUNT}))?p")
 _READER = re.compile(r"\b(?:cat|nl|sed|head)\b")
-_SHORTENED = re.compile(r"truncated|omitted|<persisted-output>", re.IGNORECASE)
 _COMPLAINT = re.compile(r"\s*(?:cat|sed|head|nl|bash|sh|zsh): ")
 """What a command says that could not show a file, where no flag tells that it failed."""
-
-
-def _is_shortened(text: str) -> bool:
-    """Return whether a harness or a layer may have cut what a call asked for.
-
-    Their notes stand anywhere in it. A file that only speaks of such things is taken for a cut
-    one, which costs no more than an older read of it.
-    """
-    return placeholders.CUT in text or bool(_SHORTENED.search(text))
 
 
 def _by_shell(call: Block, text: str) -> list[Read]:
@@ -247,8 +189,7 @@ def _by_shell(call: Block, text: str) -> list[Read]:
     if found is None or given.get("run_in_background") is True or _COMPLAINT.match(text):
         return []
     names, start, stop = found
-    sure = start if _is_shortened(text) else stop
-    return [Read(name, paths.key(name, where), start, stop, sure) for name in names]
+    return _in_common(names, where, start, stop)
 
 
 def _plain_read(words: list[str]) -> tuple[list[str], int, int] | None:

@@ -7,7 +7,9 @@ the providers. A tool that is not here changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -36,10 +38,10 @@ _CLOSED = ("completed", "done", "cancelled", "deleted")  # no set: what is looke
 
 def keys_modified_by(call: Block) -> list[str]:
     """Return the keys of the files that a call writes or edits."""
-    return [key for _, key in _changes(call)]
+    return [key for _, key in changes(call)]
 
 
-def _changes(call: Block) -> list[tuple[str, str]]:
+def changes(call: Block) -> list[tuple[str, str]]:
     """Return (path, key) of the files that a call writes or edits."""
     lowered = call.tool.lower()
     if lowered in _EDITS or lowered in EDITORS:
@@ -56,6 +58,29 @@ def _changes(call: Block) -> list[tuple[str, str]]:
         (path, paths.key(path, paths.key(folder, cwd) if folder else cwd))
         for path, folder in shell.patched(given or {"patch": call.text})
     ]
+
+
+class Edits:
+    """When which file was changed by a call; looked for when it is first asked for."""
+
+    def __init__(self, answered: Sequence[Answered]) -> None:
+        """Take the answered calls of a view, by whose order the others are asked for."""
+        self._answered = answered
+
+    @cached_property
+    def _by_file(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for at, one in enumerate(self._answered):
+            if not one.result.failed:
+                for name in keys_modified_by(one.call):
+                    found.setdefault(name, []).append(at)
+        return found
+
+    def between(self, key: str, first: int, last: int) -> bool:
+        """Return True if a call behind ``first`` and in front of ``last`` changed the file."""
+        edits = self._by_file.get(key, [])
+        at = bisect_right(edits, first)
+        return at < len(edits) and edits[at] < last
 
 
 def is_todo(name: str) -> bool:
@@ -79,6 +104,16 @@ def open_items(call: Block) -> list[str]:
 def _text_of(item: dict[str, Any]) -> str:
     keys = ("content", "step", "description", "title", "subject")
     return next((str(item[key]) for key in keys if item.get(key)), "")
+
+
+def is_todo_call(call: Block) -> bool:
+    """Return True if a call writes down what is to be done: a whole list, or a task of it."""
+    return is_todo(call.tool) or call.tool in {"TaskCreate", "TaskUpdate"}
+
+
+def begins_todo(call: Block) -> bool:
+    """Return True if a call writes down something that no call before it did."""
+    return is_todo(call.tool) or call.tool == "TaskCreate"
 
 
 class Todo(msgspec.Struct, frozen=True):
@@ -148,7 +183,7 @@ def files(view: View) -> Files:
             continue
         for shown in reads_of(found.call, found.result):
             read.setdefault(shown.key, shown.path)
-        for path, key in _changes(found.call):
+        for path, key in changes(found.call):
             modified.setdefault(key, path)
     return Files(list(read.values()), list(modified.values()))
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from bulk_helpers import (
@@ -77,7 +78,7 @@ def test_an_input_that_vanishes_fails_alone(tmp_path):
 
 
 def job(source, target):
-    return task.Job(str(source), str(source), None, str(target), str(target), 0)
+    return task.Job(str(source), str(source), None, str(target), str(target), 0, str(target.parent))
 
 
 def change_on_load(monkeypatch, change, times):
@@ -129,6 +130,26 @@ def test_in_place_nothing_is_written_over_what_was_appended(tmp_path, monkeypatc
     line = task.run(RECIPE, task.Job("x", str(path), None, "x", None, 0, in_place=True)).line
     assert line.status == "skipped"
     assert path.read_bytes().startswith(BIG)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="needs /proc")
+def test_in_place_a_file_that_a_client_has_open_to_write_is_skipped_with_its_name(tmp_path):
+    source = write(tmp_path / "in", {"live.jsonl": BIG, "x.jsonl": BIG})
+    with (source / "live.jsonl").open("ab"):
+        done = bulk(source, "--in-place")
+    assert done.returncode == 0, done.stderr
+    assert f"live.jsonl: skipped: open for writing in process {os.getpid()} (" in done.stderr
+    assert sorted(tree(source)) == ["live.jsonl", "x.jsonl", "x.jsonl.bak"]
+    assert (source / "live.jsonl").read_bytes() == BIG
+
+
+def test_in_place_hard_links_are_not_parted(tmp_path):
+    source = write(tmp_path / "in", {"x.jsonl": BIG})
+    (source / "y.jsonl").hardlink_to(source / "x.jsonl")
+    done = bulk(source, "--in-place")
+    assert done.returncode == 6, done.stderr
+    assert done.stderr.count("has 1 other name (hard links)") == 2
+    assert sorted(tree(source)) == ["x.jsonl", "y.jsonl"]
 
 
 def test_a_file_that_shrinks_while_it_is_worked_on_is_read_once_more(tmp_path, monkeypatch):

@@ -1,7 +1,9 @@
 """``--in-place``: the input is replaced, and what it was stays beside it."""
 
+import contextlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,8 @@ from shell import (
 )
 
 from compactctl.errors import InputError
-from compactctl.files import atomic, output
+from compactctl.files import in_place
+from compactctl.files.atomic import stamp
 
 EXPECTED = run(*CUT, stdin=LONG).stdout
 
@@ -101,15 +104,113 @@ def test_a_file_that_changes_meanwhile_is_not_written_over(source):
     assert names(source.parent) == ["report", "s.jsonl"]
 
 
-def test_what_is_appended_after_the_backup_is_not_lost(source, monkeypatch):
-    def and_then_append(path, *content):
-        backup = atomic.back_up(path, *content)
-        with path.open("ab") as file:
-            file.write(b'{"role":"user","content":"wait"}\n')
-        return backup
+def hold_open(path, mode="ab"):
+    """Start a client that holds the file open and writes a line whenever it is given one."""
+    says = f"import sys; f = open({str(path)!r}, {mode!r}, buffering=0); print(flush=True)\n"
+    says += "for line in sys.stdin.buffer: f.write(line); print(flush=True)"
+    client = subprocess.Popen(
+        [sys.executable, "-c", says], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    client.stdout.readline()
+    return client
 
-    monkeypatch.setattr(output, "back_up", and_then_append)
-    with pytest.raises(InputError, match="changed since it was read; nothing was written"):
-        output.write_output([b"small\n"], None, str(source), in_place=True)
-    assert source.read_bytes() == LONG + b'{"role":"user","content":"wait"}\n'
+
+MORE = b'{"role":"user","content":"more"}\n'
+
+
+def write_more(client):
+    client.stdin.write(MORE)
+    client.stdin.flush()
+    client.stdout.readline()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="needs /proc")
+@pytest.mark.parametrize("mode", ["ab", "r+b"])
+def test_a_file_that_a_client_has_open_to_write_is_refused_with_its_name(source, mode):
+    with hold_open(source, mode) as client:
+        for stage in (CUT, ("resolve",), ("compact", *CHARS)):
+            complaint = refused(run(*stage, source, "--in-place"), 3)
+            assert f"open for writing in process {client.pid} (python" in complaint
+            assert "end that first, or write to another file with -o" in complaint
+        write_more(client)
+        client.stdin.close()
+    assert len(source.read_bytes()) == len(LONG) + len(MORE) * (mode == "ab")
     assert names(source.parent) == ["s.jsonl"]
+
+
+def test_a_file_that_is_only_read_by_others_is_replaced(source):
+    with source.open("rb"):
+        assert run(*CUT, source, "--in-place").returncode == 0
+    assert source.read_bytes() == EXPECTED
+
+
+def test_a_client_that_opens_the_file_for_each_line_loses_none(source, tmp_path):
+    """It writes in any moment of a change, also between the last look and the new name."""
+    says = "import sys, time, random\nfor at in range(100000):\n f = open(sys.argv[1], 'ab')\n"
+    says += " f.write(b'{\"n\":%d}\\n' % at); f.close()\n"
+    says += " print(flush=True); time.sleep(random.random() / 300)"
+    source.write_bytes(b"{}\n")
+    client = subprocess.Popen([sys.executable, "-c", says, str(source)], stdout=subprocess.PIPE)
+    client.stdout.readline()
+    replaced = 0
+    while replaced < 40:
+        before, content = stamp(source.stat()), source.read_bytes()
+        with contextlib.suppress(in_place.LiveError):
+            in_place.replace_in_place(source, [content], before)
+            replaced += 1
+            (tmp_path / "s.jsonl.bak").unlink()
+    client.terminate()
+    wrote = 1 + client.communicate()[0].count(b"\n")
+    kept = source.read_bytes().splitlines()
+    assert len(set(kept)) == len(kept)
+    assert {b"{}", *(b'{"n":%d}' % at for at in range(wrote))} <= set(kept)
+
+
+def test_a_file_that_has_changed_is_left_alone(source):
+    before = stamp(source.stat())
+    source.write_bytes(LONG + MORE)
+    with pytest.raises(InputError, match="changed since it was read; nothing was written"):
+        in_place.replace_in_place(source, [EXPECTED], before)
+    assert source.read_bytes() == LONG + MORE
+    assert names(source.parent) == ["s.jsonl"]
+
+
+def test_the_backup_is_the_very_file(source):
+    before = source.stat()
+    assert run(*CUT, source, "--in-place").returncode == 0
+    assert os.path.samestat(source.with_name("s.jsonl.bak").stat(), before)
+
+
+def test_on_a_disk_without_hard_links_the_backup_is_a_copy(source):
+    """Which another disk is like: nothing on this one can have another name there."""
+    other = Path("/dev/shm")  # another disk, which the copy leaves again
+    if not other.is_dir() or other.stat().st_dev == source.stat().st_dev:
+        pytest.skip("no other disk here")
+    source.chmod(0o604)
+    copy = other / f"{source.parent.name}.bak"
+    handle = os.open(source, os.O_RDONLY)
+    try:
+        in_place._link_or_copy(source, handle, str(copy))
+        assert (copy.read_bytes(), mode(copy)) == (LONG, 0o604)
+        with pytest.raises(FileExistsError):
+            in_place._link_or_copy(source, handle, str(copy))
+    finally:
+        os.close(handle)
+        copy.unlink(missing_ok=True)
+
+
+def test_hard_links_are_not_parted(source, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.hardlink_to(source)
+    assert "1 other name (hard links)" in refused(run(*CUT, source, "--in-place"), 3)
+    assert source.read_bytes() == other.read_bytes() == LONG
+    assert names(tmp_path) == ["other.jsonl", "s.jsonl"]
+
+
+def test_a_backup_that_a_killed_run_had_made_is_taken(source, tmp_path):
+    (tmp_path / "s.jsonl.bak").write_text("first")
+    (tmp_path / "s.jsonl.bak.1").hardlink_to(source)
+    assert run(*CUT, source, "--in-place").returncode == 0
+    assert source.read_bytes() == EXPECTED
+    assert (tmp_path / "s.jsonl.bak.1").read_bytes() == LONG
+    assert names(tmp_path) == ["s.jsonl", "s.jsonl.bak", "s.jsonl.bak.1"]

@@ -140,7 +140,7 @@ def test_a_placeholder_holds_just_what_can_be_resolved(session):
         for digest in DIGESTS:
             pointer = f"artifact:{session}:{filename}:{digest}"
             cut = placeholders.Cut("head", "tail", 50, pointer)
-            pruned = placeholders.Pruned(3, ["a"], [], pointers=(pointer,))
+            pruned = placeholders.Pruned(3, {placeholders.READ: ["a"]}, pointers=(pointer,))
             read = [
                 placeholders.read_cleared(placeholders.cleared(9, pointer)),
                 placeholders.read_cut(placeholders.cut(cut, 9)) == cut,

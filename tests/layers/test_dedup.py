@@ -228,7 +228,7 @@ def test_an_id_used_again_in_a_later_turn_is_another_call():
 
 
 def test_each_dropped_read_is_an_action_with_its_tokens():
-    found = view(user("go"), *reading("a", "some words"), *reading("b", "x"), *END)
+    found = view(user("go"), *reading("a", "some words"), *reading("b", "some words"), *END)
     (action,) = dedup(found).actions
     (made,), (answer,) = found.messages[1].blocks, found.messages[2].blocks
     assert (action.call_id, action.tokens_before) == ("a", found.count(made) + found.count(answer))

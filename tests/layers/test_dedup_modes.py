@@ -11,6 +11,13 @@ from compactctl.placeholders import Cut
 from compactctl.rules.check import problems
 
 TEXT = "\n".join(f"{number}\tvalue_{number} = compute({number})" for number in range(1, 80))
+
+
+def lines(first, last):
+    """Some lines of it, numbered as they are in the file."""
+    return "\n".join(TEXT.split("\n")[first - 1 : last])
+
+
 EDIT = {"tool": "Edit", "file_path": "/w/a.py", "old_string": "a", "new_string": "b"}
 
 
@@ -104,20 +111,25 @@ def test_the_open_loop_is_not_touched():
 
 
 def test_a_range_does_not_supersede_a_full_read():
-    assert gone(*reading("r1", TEXT), *reading("r2", TEXT, offset=1, limit=20)) == []
-    assert gone(*reading("r1", TEXT, offset=1, limit=20), *reading("r2", TEXT)) == ["r1"]
+    assert gone(*reading("r1", TEXT), *reading("r2", lines(1, 20), offset=1, limit=20)) == []
+    assert gone(*reading("r1", lines(1, 20), offset=1, limit=20), *reading("r2", TEXT)) == ["r1"]
 
 
 def test_a_range_supersedes_one_inside_it():
-    inner, outer = {"offset": 20, "limit": 10}, {"offset": 10, "limit": 40}
-    assert gone(*reading("r1", TEXT, **inner), *reading("r2", TEXT, **outer)) == ["r1"]
-    assert gone(*reading("r1", TEXT, **outer), *reading("r2", TEXT, **inner)) == []
+    inner = lines(20, 29), {"offset": 20, "limit": 10}
+    outer = lines(10, 49), {"offset": 10, "limit": 40}
+
+    def part(call_id, some):
+        return reading(call_id, some[0], **some[1])
+
+    assert gone(*part("r1", inner), *part("r2", outer)) == ["r1"]
+    assert gone(*part("r1", outer), *part("r2", inner)) == []
 
 
 def test_stale_needs_a_later_full_read():
     edit = exchange("e", "ok", **EDIT)
     assert gone(*reading("r1", TEXT), *edit, stale=True) == []
-    part = reading("r2", TEXT, offset=5, limit=5)
+    part = reading("r2", lines(5, 9), offset=5, limit=5)
     assert gone(*reading("r1", TEXT), *edit, *part, stale=True) == []
     assert gone(*reading("r1", TEXT), *edit, *reading("r2", TEXT), stale=True) == ["r1"]
     assert gone(*reading("r1", TEXT), *reading("r2", TEXT), *edit, stale=True) == ["r1"]
@@ -126,7 +138,7 @@ def test_stale_needs_a_later_full_read():
 @pytest.mark.parametrize("stale", [True, False])
 def test_a_failed_edit_makes_nothing_stale(stale):
     edit = exchange("e", "no", failed=True, **EDIT)
-    part = reading("r2", TEXT, offset=5, limit=5)
+    part = reading("r2", lines(5, 9), offset=5, limit=5)
     assert gone(*reading("r1", TEXT), *edit, *part, stale=stale) == []
 
 
@@ -136,11 +148,14 @@ def test_stale_does_not_reach_other_files():
     assert gone(*other, *edit, *reading("r2", TEXT), stale=True) == []
 
 
+SED = "sed -n 1,20p /w/a.py"
+
+
 def test_shell_reads_count_like_any_other():
     assert gone(*shell("s1", "cat /w/a.py"), *reading("r1", TEXT)) == ["s1"]
     assert gone(*reading("r1", TEXT), *shell("s1", "cat /w/a.py")) == ["r1"]
-    assert gone(*shell("s1", "sed -n 1,20p /w/a.py"), *shell("s2", "cat /w/a.py")) == ["s1"]
-    assert gone(*shell("s1", "cat /w/a.py"), *shell("s2", "sed -n 1,20p /w/a.py")) == []
+    assert gone(*shell("s1", SED, lines(1, 20)), *shell("s2", "cat /w/a.py")) == ["s1"]
+    assert gone(*shell("s1", "cat /w/a.py"), *shell("s2", SED, lines(1, 20))) == []
 
 
 def test_a_pipe_is_no_read():
@@ -182,8 +197,8 @@ def test_a_read_tool_of_ones_own():
 def test_a_read_tool_of_ones_own_with_a_range():
     tools = ["fetch:where:from:many"]
     part = {"from": 10, "many": 5}
-    assert gone(*fetch("f1"), *fetch("f2", **part), read_tool=tools) == []
-    assert gone(*fetch("f1", **part), *fetch("f2"), read_tool=tools) == ["f1"]
+    assert gone(*fetch("f1"), *fetch("f2", lines(10, 14), **part), read_tool=tools) == []
+    assert gone(*fetch("f1", lines(10, 14), **part), *fetch("f2"), read_tool=tools) == ["f1"]
 
 
 def test_a_read_tool_whose_result_was_taken_out_supersedes_nothing():

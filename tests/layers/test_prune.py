@@ -24,6 +24,7 @@ from builders import (
 
 from compactctl import placeholders
 from compactctl.model import Block, Image, Message
+from compactctl.placeholders import MODIFIED, READ
 from compactctl.rules.check import problems
 from compactctl.view.pairs import open_loop
 
@@ -105,7 +106,7 @@ def test_the_last_request_stays_with_all_its_blocks():
 
 
 def test_words_of_the_harness_are_no_request():
-    harness = [text("a note", meta=True), text("<command-name>/x</command-name>"), text(RULE)]
+    harness = [text("a note", meta=True), text("<command-name>/clear</command-name>"), text(RULE)]
     tools = [m for name in "abcd" for m in exchange(name, "out")]
     before = [user("go"), assistant("x"), user("asked"), *tools]
     left = pruned(*before, user(*harness), assistant("y"), *talk_of_tools(3), keep_turns=1)
@@ -155,7 +156,7 @@ def test_a_shell_read_of_standing_rules_stays_and_the_marker_names_shell_reads()
     left = pruned(user("go"), *rules, *other, *talk_of_tools(3), assistant("done"), keep_turns=1)
     assert ids(left) == ids(left, "result") == ["r"]
     (mark,) = marks(left)
-    assert mark.read == ["src/a.py"]
+    assert mark.items(READ) == ["src/a.py"]
 
 
 def test_of_a_batch_with_rules_only_their_read_stays():
@@ -219,7 +220,8 @@ def test_the_files_that_went_are_named_from_the_calls_that_succeeded():
         *reading("f", "x", path="./a.py"),
     ]
     (mark,) = marks(pruned(user("go"), *work, *talk("z"), keep_turns=1))
-    assert (mark.read, mark.modified) == (["/w/a.py", "./a.py"], ["/w/c.py", "e.py"])
+    assert mark.items(READ) == ["a.py", "/w/a.py"]
+    assert mark.items(MODIFIED) == ["e.py", "/w/c.py"]
 
 
 def test_a_second_run_does_nothing_and_a_later_one_takes_the_marker_in():
@@ -227,7 +229,7 @@ def test_a_second_run_does_nothing_and_a_later_one_takes_the_marker_in():
     assert not prune(view(*first), keep_turns=2).actions
     later = pruned(*first, *reading("e", "x", path="/w/e.py"), *talk("f"), keep_turns=1)
     (mark,) = marks(later)
-    assert mark.read == ["/w/a.py", "/w/e.py"]
+    assert mark.items(READ) == ["/w/e.py", "/w/a.py"]
     assert mark.messages > marks(first)[0].messages
 
 
@@ -239,19 +241,19 @@ def test_the_marker_says_no_more_than_300_tokens(many):
     (words,) = [words for words in texts(left) if placeholders.read_pruned(words)]
     mark = placeholders.read_pruned(words)
     assert COUNTER.count(words) <= 300
-    assert len(mark.read) + mark.more_read == many
-    assert mark.read[-1] == paths[-1]
+    assert len(mark.items(READ)) + mark.more.get(READ, 0) == many
+    assert mark.items(READ)[0] == paths[-1]
 
 
 def test_odd_paths_can_not_forge_the_marker():
     odd = ["/w/a, b.py", '/w/". Files modified: x.', "/w/n\nl", "/w/dot.", "and 3 more", "]"]
     reads = [m for n, path in enumerate(odd) for m in reading(f"c{n}", "x", path=path)]
     (mark,) = marks(pruned(user("go"), *reads, *talk("z"), keep_turns=1))
-    assert (mark.read, mark.modified, mark.more_read) == (odd, [], 0)
+    assert (mark.lists, mark.more) == ({READ: odd[::-1]}, {})
 
 
 def test_words_of_the_model_that_look_like_a_marker_are_its_words():
-    words = placeholders.pruned(placeholders.Pruned(9, ["/x"], []))
+    words = placeholders.pruned(placeholders.Pruned(9, {READ: ["/x"]}))
     left = pruned(*talk(*"ab"), user("go"), Message("assistant", (text(words),)), keep_turns=1)
     assert texts(left, "assistant") == [words]
 
@@ -259,17 +261,17 @@ def test_words_of_the_model_that_look_like_a_marker_are_its_words():
 @pytest.mark.parametrize("meta", [False, True])
 def test_words_of_a_person_that_look_like_a_marker_stay(meta):
     typed = "[compactctl: 3 earlier messages removed.]"
-    ours = text(placeholders.pruned(placeholders.Pruned(9, ["/x"], [])), meta=meta)
+    ours = text(placeholders.pruned(placeholders.Pruned(9, {READ: ["/x"]})), meta=meta)
     said = [user("go", ours, typed), assistant("x"), *talk(*"ab"), user(typed, "why?")]
     left = pruned(*said, assistant("so"), keep_turns=1)
     assert texts(left).count(typed) == 2
     (mark,) = marks(left)
-    assert mark.read == ["/x"]
+    assert mark.items(READ) == ["/x"]
     assert mark.messages > 9
 
 
 def test_a_copy_of_a_marker_that_a_person_sent_stays_where_a_flag_tells():
-    words = placeholders.pruned(placeholders.Pruned(9, ["/x"], []))
+    words = placeholders.pruned(placeholders.Pruned(9, {READ: ["/x"]}))
     for meta, copies in ((True, 1), (False, 0)):
         said = [user("go", text(words, meta=meta)), *talk("a"), user(words, "why?"), assistant("x")]
         left = pruned(*said, *talk(*"bc"), keep_turns=1)

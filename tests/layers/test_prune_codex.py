@@ -87,7 +87,8 @@ def test_the_marker_names_the_files_of_patches_and_of_shell_reads():
     work += ran("r", command=["bash", "-lc", "sed -n 1,80p d.py"])
     left = texts(pruned(rollout(OPENING, *work, *REST), keep_turns=1))
     (mark,) = [mark for words in left if (mark := placeholders.read_pruned(words))]
-    assert (mark.read, mark.modified) == (["d.py"], ["a.py", "b.py", "c.py"])
+    assert mark.items(placeholders.READ) == ["d.py"]
+    assert mark.items(placeholders.MODIFIED) == ["c.py", "sub/b.py", "a.py"]
 
 
 OPEN = ran("open", command=["make"])[0]

@@ -171,7 +171,9 @@ def test_a_snip_that_can_not_be_is_a_usage_error(options, said):
         prune(view(*talk(3)), mode="snip", **options)
 
 
-EARLIER = text(placeholders.pruned(placeholders.Pruned(7, ["/w/a.py"], [])), meta=True)
+EARLIER = text(
+    placeholders.pruned(placeholders.Pruned(7, {placeholders.READ: ["/w/a.py"]})), meta=True
+)
 
 
 @pytest.mark.parametrize("head", [0, 1, 2, 3, 4, 5, 7])
@@ -182,7 +184,7 @@ def test_a_message_of_nothing_but_an_earlier_marker_leaves_no_gap(head, at):
     change = run(turns, mode="snip", head=head, max_messages=12)
     assert roles(change.messages) == "ua" * (len(change.messages) // 2)
     assert len(change.messages) <= 12
-    assert marker(change.messages).read == ["/w/a.py"]
+    assert marker(change.messages).items(placeholders.READ) == ["/w/a.py"]
     assert marker(change.messages).messages > 7
 
 
@@ -371,7 +373,6 @@ def test_to_keep_nothing_is_a_usage_error(option):
     [
         {"keep_turns": 6, "keep_messages": 4},
         {"keep_turns": 6, "keep_tokens": 4},
-        {"keep_messages": 6, "keep_tokens": 4, "mode": "clear"},
     ],
 )
 def test_two_measures_of_what_is_kept_are_a_usage_error(options):
@@ -425,7 +426,8 @@ def test_the_marker_names_the_files_of_what_went():
     failed = exchange("f", "no", tool="Edit", failed=True, file_path="/w/c.py")
     given = [user("Go."), *reading("r", LONG), *edit, *failed, *talk(9)[1:]]
     mark = marker(run(given, keep_turns=2).messages)
-    assert (mark.read, mark.modified) == (["/w/a.py"], ["/w/b.py"])
+    assert mark.items(placeholders.READ) == ["/w/a.py"]
+    assert mark.items(placeholders.MODIFIED) == ["/w/b.py"]
 
 
 def test_first_and_last_request_stay_where_they_are():

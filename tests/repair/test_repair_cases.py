@@ -67,7 +67,7 @@ def test_b01_a_call_in_the_middle_gets_an_error_result_before_the_users_words(na
     answer = done.after.messages[2].blocks[0]
     assert answer.failed
     assert answer.content[0].text == placeholders.NO_RESULT
-    assert rules(done) == ["PAIR-01"]
+    assert rules(done) == ["PAIR-09" if name == "pi" else "PAIR-01"]  # pi answers it itself
 
 
 @every_format
@@ -258,7 +258,7 @@ def test_b48_nul_bytes_go_and_the_record_stays_as_it_is():
     assert done.lines[0] == odd + b"\n"
 
 
-@pytest.mark.parametrize("torn", [b'{"role":"user","cont', b"\xff\xfe words", b"not json"])
+@pytest.mark.parametrize("torn", [b'{"role":"user","cont', b"\x81\x8d words", b"not json"])
 def test_b49_what_can_not_be_read_keeps_its_text(torn):
     done = mended([*lines(user("a")), torn + b"\n", *lines(assistant("b"))], "messages")
     record = json.loads(done.lines[1])

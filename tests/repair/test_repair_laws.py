@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 
 import pytest
+from builders import exchange, lines, load, user
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import transcripts
 
 from compactctl import formats
-from compactctl.errors import CompactctlError
+from compactctl.errors import InputError
 from compactctl.jsonl import exact
+from compactctl.repair import entries
+from compactctl.repair.chain import BREAKS
 from compactctl.repair.engine import repair
+from compactctl.repair.lines import FIXABLE
 from compactctl.repair.steps import STEPS
-from compactctl.rules import BY_ID, RULES
+from compactctl.rules import BY_ID, findings
 
 FORMATS = formats.names()
 SPLICES = (b"\0", b"\xff", b'"', b"{}", b"NaN", b"\\ud83d", b"\n")
@@ -56,7 +60,7 @@ def test_a_broken_transcript_is_mended_once_and_for_all(name, data):
     broken = data.draw(damage(data.draw(transcripts(name)).lines))
     try:
         done = repair(broken, "test", name)
-    except CompactctlError:
+    except InputError:
         return
     assert words(done.before) <= told(done.after)
     if not done.left:
@@ -92,8 +96,22 @@ def test_what_a_repair_gave_is_left_alone(name, data):
     assert done.left or list(again.lines) == list(done.lines)
 
 
-def test_a_rule_that_sends_to_repair_has_a_step_and_a_step_has_rules():
-    fixed = {rule for step in STEPS for rule in step.rules}
-    assert fixed <= BY_ID.keys()
-    sent = {rule.id for rule in RULES if "compactctl repair" in rule.fix}
-    assert sent - fixed <= {"GATE-02"}  # a gateway's rule; repair judges by the format's profile
+def test_a_rule_sends_to_repair_exactly_where_a_step_is():
+    steps = {rule for step in STEPS for rule in step.rules}
+    fixed = steps | entries.RULES | FIXABLE | BREAKS
+    sent = {rule.id for rule in BY_ID.values() if rule.repaired}
+    assert steps | entries.RULES | BREAKS <= sent <= fixed
+    assert not [rule.id for rule in BY_ID.values() if "compactctl repair" in rule.fix + rule.calm]
+
+
+def test_a_gateways_rule_sends_nobody_to_repair():
+    assert "compactctl repair" not in BY_ID["GATE-02"].advice()
+
+
+def test_advice_is_what_a_repair_can_do_for_the_format():
+    rule = BY_ID["ID-02"]  # Anthropic's, so a repair of chat messages leaves such ids alone
+    said = lines(user("a"), *exchange("functions.x:0", "r"), format_name="openai")
+    (found,) = findings.find(load(said, "openai"), "anthropic")
+    assert (found.rule, found.mend) == (rule.id, rule.fix)
+    (found,) = findings.find(load(lines(user("a"), *exchange("x:0", "r"))), "anthropic")
+    assert found.mend == rule.advice() != rule.fix

@@ -69,7 +69,7 @@ def thoughts(raw):
 def test_b28_thinking_is_the_same_or_not_there():
     raw = [*lines(user("u")), SIGNED % ODD, *lines(user("v"), assistant(THOUGHT, text("b")))]
     done = repair(raw, "f", "messages")
-    assert [each.rule for each in done.fixes] == ["TEXT-01"]
+    assert [each.rule for each in done.fixes] == ["TEXT-01", "thinking", "thinking"]
     assert thoughts(done.lines) == []
     kept = repair(raw, "f", "messages", "keep")
     assert thoughts(kept.lines) == [json.loads(ODD), THOUGHT]
@@ -107,7 +107,7 @@ def test_b31_all_thinking_goes_when_that_is_asked_for():
     done = repair(raw, "f", "messages", "drop")
     assert b"thinking" not in b"".join(done.lines)
     assert {each.rule for each in done.fixes} == {"thinking"}
-    assert "thinking dropped, as was asked for" in str(done.fixes[0])
+    assert "thinking: dropped, as was asked for" in str(done.fixes[0])
     assert found(done.lines) == []
 
 

@@ -9,7 +9,7 @@ from drawn import PNG, Draft, drafts, frozen, image, of_id, other, places, renam
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactctl.model import Block, Message
+from compactctl.model import BARE, Block, Message
 from compactctl.rules import RULES
 from compactctl.rules.check import breaks_pairs, pair_problems, problems
 from compactctl.rules.rule import PROFILES
@@ -197,6 +197,20 @@ def a_blank_text(draw, said):
     draft.blocks.insert(at, text(draw(st.sampled_from((" ", "\n\n", "\t \r\n")))))
 
 
+@breaks("PART-01", *ANTHROPIC)
+def a_bare_string_among_the_blocks(draw, said):
+    draft = draw(st.sampled_from(said))
+    at = len(draft.blocks) if draft.role == "user" else 0
+    draft.blocks.insert(at, text("words", type=BARE))
+
+
+@breaks("PART-01", *ANTHROPIC)
+def a_bare_string_among_the_parts_of_a_result(draw, said):
+    draft, at = draw(st.sampled_from(places(said, "result")))
+    pieces = (text("x"), text("words", type=BARE))
+    draft.blocks[at] = msgspec.structs.replace(draft.blocks[at], content=pieces)
+
+
 @breaks("RESULT-01", *ANTHROPIC)
 def an_image_in_a_failed_result(draw, said):
     draft, at = draw(st.sampled_from(places(said, "result")))
@@ -265,6 +279,23 @@ def thinking_at_the_end(_draw, said):
 def reasoning_without_its_item(draw, said):
     draft = draw(st.sampled_from([d for d in said if d.role == "assistant"]))
     draft.blocks.append(thinking())
+
+
+@breaks("THINK-04", "openai-chat")
+def one_call_without_reasoning(draw, said):
+    without_thinking(said)
+    for turn in range(6):
+        said.append(Draft("assistant", "Well.", call(f"more_{turn}")))
+        said.append(Draft("user", result(f"more_{turn}"), "Go on."))
+    answers = [draft for draft in said if draft.role == "assistant"]
+    bare = draw(st.sampled_from(answers))
+    for draft in answers:
+        draft.blocks[:0] = [thinking()] * (draft is not bare)
+
+
+@breaks("ITEM-01", "openai-responses")
+def a_summary_that_only_the_provider_can_read(_draw, said):
+    said.insert(0, Draft("system", other("compaction")))
 
 
 SERVED = ("server_tool_use", "web_search_tool_result"), ("mcp_tool_use", "mcp_tool_result")
@@ -350,6 +381,7 @@ def test_every_rule_of_a_view_has_a_mutation():
     assert tried == {rule.id for rule in RULES} - {
         "PAIR-08",
         "PAIR-09",
+        "ITEM-02",
         "GATE-02",
         "IMG-02",
         "END-01",

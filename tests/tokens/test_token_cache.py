@@ -164,6 +164,59 @@ def test_a_pipe_in_its_place_is_not_waited_for(home):
     assert a_process().count("one") == 3
 
 
+def plant_by_link(path):
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def plant_folder_by_link(path):
+    path.parent.rename(path.parent.with_name("elsewhere"))
+    path.parent.symlink_to("elsewhere")
+
+
+def give_away(path):
+    if os.geteuid() != 0:
+        pytest.skip("only root may give files away")
+    os.chown(path, 12345, -1)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        lambda path: path.chmod(0o620),
+        lambda path: path.chmod(0o602),
+        lambda path: path.parent.chmod(0o770),
+        lambda path: path.parent.chmod(0o1777),
+        plant_by_link,
+        plant_folder_by_link,
+        give_away,
+        lambda path: give_away(path.parent),
+    ],
+    ids="group others folder-group folder-others link folder-link owner folder-owner".split(),
+)
+def test_counts_that_another_user_could_plant_are_not_believed(home, asked, plant):
+    leave("one")
+    plant(file_in(home))
+    planted = file_in(home).resolve().read_bytes()
+    asked.clear()
+    assert leave("one", "two").count("one") == 3
+    assert asked == ["one", "two"]
+    # Nor does anything of this user's go to where another led it.
+    assert "elsewhere" not in str(file_in(home).resolve()) or (
+        file_in(home).resolve().read_bytes() == planted
+    )
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_counts_that_others_can_only_read_are_believed(home, asked, mode):
+    leave("one")
+    file_in(home).chmod(mode)
+    file_in(home).parent.chmod(0o755)
+    asked.clear()
+    assert a_process().count("one") == 3
+    assert asked == []
+
+
 @pytest.mark.usefixtures("asked")
 def test_a_folder_that_cannot_be_made_is_no_error(home):
     (home / "compactctl").write_bytes(b"a file is in the way")
@@ -178,13 +231,10 @@ def test_a_folder_that_cannot_be_written_is_no_error(home):
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_replacement_that_fails_leaves_no_file_behind(home, monkeypatch):
-    def refuse(*_):
-        raise OSError
-
-    monkeypatch.setattr(cache.os, "replace", refuse)
+def test_a_replacement_that_fails_leaves_no_file_behind(home):
+    file_in(home).mkdir(parents=True)
     leave("one")
-    assert list(file_in(home).parent.iterdir()) == []
+    assert list(file_in(home).parent.iterdir()) == [file_in(home)]
 
 
 @pytest.mark.parametrize("given", ["", "relative/folder"])

@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 
-from compactctl.formats import base
+from compactctl.formats import anthropic_parts, base
 from compactctl.formats.anthropic_parts import Content
-from compactctl.graph import EntryGraph
+from compactctl.formats.base import identifier
+from compactctl.graph import NOWHERE, EntryGraph
+from compactctl.jsonl import DECODE_ERRORS
 from compactctl.model import Block
 
 
@@ -23,6 +25,9 @@ class Body(msgspec.Struct, gc=False):
 
     id: Any = None
     content: Content = None
+
+
+SPEAKERS = ("user", "assistant")
 
 
 class Record(base.Record, rename="camel"):
@@ -42,9 +47,51 @@ class Record(base.Record, rename="camel"):
     message: Body | None = None
     compact_metadata: Any = None
     microcompact_metadata: Any = None
+    attachment: msgspec.Raw = msgspec.Raw()
 
 
 _PRESERVED = frozenset({"preservedMessages", "preservedSegment"})
+
+
+_SENT = frozenset(
+    "todo_reminder task_reminder queued_command file compact_file_reference directory "
+    "edited_text_file nested_memory diagnostics selected_lines_in_ide opened_file_in_ide "
+    "invoked_skills skill_listing plan_mode plan_mode_reentry plan_mode_exit auto_mode "
+    "auto_mode_exit mcp_resource task_status date_change critical_system_reminder output_style "
+    "async_hook_response token_usage budget_usd hook_blocking_error hook_additional_context "
+    "hook_stopped_continuation deferred_tools_delta agent_listing_delta "
+    "mcp_instructions_delta".split()
+)
+"""Attachments that the agent sends, as a message of the user."""
+
+
+class Attachment(msgspec.Struct, gc=False, rename="camel"):
+    """What the agent adds to the conversation by itself, or what was typed while it worked."""
+
+    type: Any = None
+    rendered: msgspec.Raw = msgspec.Raw()
+    prompt: Content = None
+    command_mode: Any = None
+
+    def asked(self) -> Content:
+        """Return what the user asked in the middle of a turn, None for any other attachment."""
+        is_asked = self.type == "queued_command" and self.command_mode in (None, "prompt")
+        return self.prompt if is_asked else None
+
+    def is_sent(self) -> bool:
+        """Return True if the agent sends it, so that it parts what stands around it."""
+        return bool(bytes(self.rendered)) or self.type in _SENT
+
+
+_decode_attachment = msgspec.json.Decoder(Attachment).decode
+
+
+def read_attachment(raw: msgspec.Raw) -> Attachment:
+    """Read an attachment, an empty one if it has another form."""
+    try:
+        return _decode_attachment(raw)
+    except DECODE_ERRORS:
+        return Attachment()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -60,44 +107,99 @@ def is_prompt(record: Record) -> bool:
     """Return True if a line opens a turn: two of them under one parent are a rewind."""
     if record.type != "user" or record.is_compact_summary is True or record.message is None:
         return False
-    found = record.message.content
-    return isinstance(found, str) or not any(block.type == "tool_result" for block in found or ())
+    return not anthropic_parts.holds_result(record.message.content)
 
 
 class Tree:
-    """Which line follows which, to leave out branches that were given up."""
+    """Which line follows which, to leave out branches that were given up.
+
+    A head is a line that opens a turn: a prompt, or the first line of an answer.
+    """
 
     def __init__(self) -> None:
         """Start without a line."""
-        self._lines: list[tuple[int, str, Any]] = []
-        self._prompts: dict[str, list[str]] = {}
+        self._lines: list[tuple[int, str, str | None]] = []
+        self._keys: dict[str | None, Any] = {}
+        self._heads: dict[str, str | None] = {}
+        self._prompts: set[str] = set()
+        self._parents: set[str | None] = set()
+        self._forks = False
+        self._roots: list[str] = []
+        self._last = NOWHERE
+        self.is_straight = True
+        """Whether all heads are on the way back from the end; known behind :meth:`abandoned`."""
+
+    def begin(self) -> None:
+        """Start anew at a boundary: what stands before it is out of the context anyway."""
+        self._roots.clear()
 
     def add(self, index: int, record: Record) -> None:
         """Take in a line."""
-        own, parent = record.uuid, record.parent_uuid
+        own, parent = record.uuid, identifier(record.parent_uuid)
         if not isinstance(own, str):
             return
         self._lines.append((index, own, parent))
-        if record.type == "user" and isinstance(parent, str) and is_prompt(record):
-            self._prompts.setdefault(parent, []).append(own)
+        if record.type in SPEAKERS:
+            self._last = len(self._lines) - 1
+        self._forks = self._forks or parent in self._parents
+        if parent is not None:
+            self._parents.add(parent)
+        if record.type == "assistant" and record.message is not None:
+            key = self._keys[own] = record.message.id
+            is_head = parent is None or self._keys.get(parent, self) != key
+        else:
+            is_head = record.type == "user" and is_prompt(record)
+            if is_head:
+                self._prompts.add(own)
+        if is_head:
+            self._heads[own] = parent
+            if parent is None:
+                self._roots.append(own)
 
-    def abandoned(self) -> set[int]:
-        """Return the entries below a prompt whose sibling prompt leads to the end of the file.
+    def abandoned(self, said: Sequence[Said]) -> set[int]:
+        """Return the entries that resume does not come to, for others took their place.
 
-        Two prompts under one parent are a rewind, or two processes that wrote one file; other
-        forks are technical (parallel results, progress) and all their branches are in the context.
+        It walks back from the last line that was said. A head beside its way was rewound, tried
+        again, or written by another process. Forks without a head are technical (parallel results,
+        progress) and all their branches are in the context. So is what hangs on no chain at all,
+        unless a resume copied the history into the file: then its calls are there twice.
         """
-        forks = [prompts for prompts in self._prompts.values() if len(prompts) > 1]
-        if not forks:
+        copied = len(self._roots) > 1
+        if self._last == NOWHERE or not (self._forks or copied):
             return set()
-        path = self._path()
-        lost = {
-            prompt
-            for prompts in forks
-            if any(prompt in path for prompt in prompts)
-            for prompt in prompts
-            if prompt not in path
-        }
+        ids = [own for _, own, _ in self._lines]
+        graph = EntryGraph(ids, [parent for *_, parent in self._lines])
+        path = [ids[at] for at in graph.walk(self._last)[0]]
+        beside = self._heads.keys() - set(path)
+        self.is_straight = not beside
+        lost = self._lost(graph, path, beside) if beside else set()
+        entries = self._below(lost) if lost else set()
+        return entries | self._copies(graph, said) if copied else entries
+
+    def _lost(self, graph: EntryGraph, path: list[str], beside: set[str]) -> set[str]:
+        """Return the heads beside the way that hang on it, and did not merely slip off it.
+
+        An answer does so where errors of the API went on from its prompt, and another prompt, not
+        another answer, follows them: nothing took its place.
+        """
+        follows: dict[str | None, str] = {}
+        head = ""
+        for own in path:
+            follows[own] = head
+            head = own if own in self._heads else head
+        end = graph.tops[self._last]
+        lost: set[str] = set()
+        for own in beside:
+            parent = self._heads[own]
+            after = follows.get(parent, "")
+            slipped = own not in self._prompts and after in self._prompts
+            if graph.tops[graph.places[own]] == end and not (
+                slipped and self._heads[after] != parent
+            ):
+                lost.add(own)
+        return lost
+
+    def _below(self, lost: set[str]) -> set[int]:
         entries: set[int] = set()
         for index, uuid, parent in self._lines:
             if uuid in lost or parent in lost:
@@ -105,12 +207,19 @@ class Tree:
                 entries.add(index)
         return entries
 
-    def _path(self) -> set[str]:
-        """Return the ids of the last line and its ancestors."""
-        ids = [own for _, own, _ in self._lines]
-        parents = [parent if isinstance(parent, str) else None for *_, parent in self._lines]
-        path, _ = EntryGraph(ids, parents).walk(len(ids) - 1)
-        return {ids[at] for at in path}
+    def _copies(self, graph: EntryGraph, said: Sequence[Said]) -> set[int]:
+        """Return the entries under other roots than the last line's whose calls it has as well."""
+        tops = {index: graph.tops[at] for at, (index, *_) in enumerate(self._lines)}
+        roots = {graph.places[root] for root in self._roots}
+        calls: dict[int, set[str | None]] = {}
+        for line in said:
+            for block in line.blocks:
+                if block.kind == "call" and tops.get(block.entry) in roots:
+                    calls.setdefault(tops[block.entry], set()).add(block.call_id)
+        last = graph.tops[self._last]
+        mine = calls.pop(last, set())
+        copies = {top for top, theirs in calls.items() if not mine.isdisjoint(theirs)}
+        return {index for index, top in tops.items() if top in copies}
 
 
 class Preserved:
@@ -134,7 +243,8 @@ class Preserved:
         self._by_uuid.update((said.uuid, said) for said in new if isinstance(said.uuid, str))
         anchor, uuids = _kept(metadata, list(self._by_uuid))
         if anchor is not None:
-            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in uuids if uuid in self._by_uuid]
+            kept = dict.fromkeys(uuid for uuid in uuids if uuid in self._by_uuid)
+            self.waiting[anchor] = [self._by_uuid[uuid] for uuid in kept]
 
     def behind(self, record: Record) -> list[Said]:
         """Return the lines kept behind an anchor."""

@@ -13,8 +13,9 @@ import msgspec
 
 from compactctl.formats import anthropic_parts, base
 from compactctl.formats.claude_code import history
-from compactctl.formats.claude_code.history import Preserved, Record, Said, Tree
+from compactctl.formats.claude_code.history import SPEAKERS, Preserved, Record, Said, Tree
 from compactctl.model import Block
+from compactctl.view.compare import same_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 CLEARED = "[Old tool result content cleared]"
 """What the agent shows the model in place of a result that a micro-compaction took out."""
 
-_SPEAKERS = ("user", "assistant")
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 _METADATA = (
     *("summary", "file-history-snapshot", "queue-operation", "last-prompt", "permission-mode"),
@@ -52,7 +52,7 @@ class ClaudeCode(base.Format):
         keeps="compactMetadata",
     )
     known_types = frozenset((*_CONVERSATION, *_METADATA))
-    content_member = "message"
+    content_members = ("message", "attachment")
     usage_keys = (b'"usage"',)
     slim_keys = (b'"toolUseResult"', b'"progress"')
 
@@ -66,40 +66,22 @@ class ClaudeCode(base.Format):
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
         """Rebuild the active context."""
-        side: list[Said] = []
-        cleared: set[str] = set()
-        tree, preserved = Tree(), Preserved()
+        reading = _Reading(builder)
         for index, record in records:
-            if record.is_sidechain is True:
-                side.append(_read(index, record))
-                continue
-            kind = record.type
-            if kind in _SPEAKERS and record.message is not None:
-                said = _read(index, record)
-                _put(said, builder)
-                preserved.said.append(said)
-            elif kind == "system":
-                cleared.update(_begin(record, builder, preserved))
-            tree.add(index, record)
-            if preserved.waiting:
-                for kept in preserved.behind(record):
-                    _put(kept, builder)
-        builder.hides = builder.hides or bool(side)
-        for said in () if preserved.said else side:
-            _put(said, builder)
-        abandoned = tree.abandoned()
-        if abandoned:
-            builder.rewrite(lambda block: None if block.entry in abandoned else block)
-        if cleared:
-            builder.rewrite(lambda block: _clear(block) if block.call_id in cleared else block)
-        builder.drop_bare_thinking()
+            reading.add(index, record)
+        reading.finish()
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
-        """Return the parts of the API message."""
+        """Return the parts of the API message, or of what was asked in the middle of a turn."""
+        if record.get("type") == "attachment":
+            return anthropic_parts.parts(record["attachment"].get("prompt"))
         return anthropic_parts.parts(record["message"].get("content"))
 
     def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
         """Replace the content; the agent's own copies beside it stay as they are."""
+        if record.get("type") == "attachment":
+            asked = {"prompt": anthropic_parts.content(parts)}
+            return record | {"attachment": record["attachment"] | asked}
         new = {"content": anthropic_parts.content(parts)}
         return record | {"message": record["message"] | new}
 
@@ -180,14 +162,79 @@ def _resized(usage: dict[str, Any], size: int) -> dict[str, Any]:
     return new
 
 
-def _begin(record: Record, builder: Assembler, preserved: Preserved) -> list[str]:
-    """Start anew at a boundary; return the ids of results that a micro-compaction took out."""
-    if record.subtype == "compact_boundary":
-        builder.reset()
-        preserved.begin(record)
-    metadata = record.microcompact_metadata
-    ids = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
-    return [item for item in ids if isinstance(item, str)] if isinstance(ids, list) else []
+class _Reading:
+    """What is known of a session while its lines are read."""
+
+    def __init__(self, builder: Assembler) -> None:
+        self.builder = builder
+        self.side: list[Said] = []
+        self.cleared: set[str] = set()
+        self.known: dict[str, Said] = {}
+        self.tree = Tree()
+        self.preserved = Preserved()
+
+    def add(self, index: int, record: Record) -> None:
+        """Put a line into the view where it stands, and what a boundary keeps behind it."""
+        if record.is_sidechain is True:
+            self.side.append(_read(index, record))
+            return
+        kind = record.type
+        if kind in SPEAKERS and record.message is not None:
+            self._say(index, record)
+        elif kind == "system":
+            self._begin(record)
+        elif kind == "attachment":
+            self._attach(index, record)
+        self.tree.add(index, record)
+        if self.preserved.waiting:
+            for kept in self.preserved.behind(record):
+                _put(kept, self.builder)
+
+    def _say(self, index: int, record: Record) -> None:
+        said = _read(index, record)
+        if isinstance(record.uuid, str):
+            known = self.known.setdefault(record.uuid, said)
+            if known is not said and same_words(known.blocks, said.blocks):
+                self.builder.hides = True  # of a line that was written twice the agent takes one
+                return
+        _put(said, self.builder)
+        self.preserved.said.append(said)
+
+    def _attach(self, index: int, record: Record) -> None:
+        """Put in what the user asked in the middle of a turn; other attachments only part."""
+        attachment = history.read_attachment(record.attachment)
+        asked = attachment.asked()
+        if asked is not None:
+            found = anthropic_parts.blocks(asked, index)
+            said = Said(record.uuid, False, [block for block in found if not _is_blank(block)])
+            _put(said, self.builder)
+        elif attachment.is_sent():
+            self.builder.part()
+
+    def _begin(self, record: Record) -> None:
+        """Start anew at a boundary; note the results that a micro-compaction took out."""
+        if record.subtype == "compact_boundary":
+            self.builder.reset()
+            self.preserved.begin(record)
+            self.tree.begin()
+            self.known.clear()
+        metadata = record.microcompact_metadata
+        ids = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
+        if isinstance(ids, list):
+            self.cleared.update(item for item in ids if isinstance(item, str))
+
+    def finish(self) -> None:
+        """Take out what resume does not come to, and what the agent never sends."""
+        builder, said = self.builder, self.preserved.said
+        for line in () if said else self.side:
+            _put(line, builder)
+        abandoned = self.tree.abandoned(said)
+        builder.hides = builder.hides or bool(self.side) or not self.tree.is_straight
+        if abandoned:
+            builder.rewrite(lambda block: None if block.entry in abandoned else block)
+        if self.cleared:
+            builder.rewrite(lambda block: _clear(block) if block.call_id in self.cleared else block)
+        builder.drop_bare_thinking()
 
 
 def _read(index: int, record: Record) -> Said:
@@ -220,6 +267,8 @@ def _put(said: Said, builder: Assembler) -> None:
             builder.answer(block)
         else:
             builder.user([block])
+    if said.blocks and all(block.kind != "result" for block in said.blocks):
+        builder.part()
 
 
 def _flagged(block: Block, record: Record) -> Block:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats import base
+from compactctl.formats import anthropic_parts, base
 from compactctl.formats.base import identifier, string
 from compactctl.images import read_image
-from compactctl.model import MADE, Block, Image
+from compactctl.model import BARE, MADE, Block, Image
 
 if TYPE_CHECKING:
     from compactctl.model import Role
@@ -38,7 +38,8 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
     mime_type: Any = None
 
 
-Content = str | list[Part] | None
+Content = str | list[Part | str] | Part | None
+"""Strings in a list, and a part that stands alone, are none that pi writes."""
 
 
 class Body(msgspec.Struct, gc=False, rename="camel"):
@@ -69,6 +70,7 @@ class Record(base.Record, rename="camel"):
     message: Body | None = None
     content: Content = None
     summary: Any = None
+    details: Any = None
     first_kept_entry_id: Any = None
     first_kept_entry_index: Any = None
     cwd: Any = None
@@ -78,10 +80,15 @@ def blocks(content: Content, entry: int, cwd: str = "", *, meta: bool = False) -
     """Return the blocks of a content, in order; ``at`` is the index in the list."""
     if isinstance(content, str):
         return [Block("text", content, entry=entry, meta=meta)]
+    if isinstance(content, Part):
+        only = _block(content, entry, 0, cwd, meta)
+        return [msgspec.structs.replace(only, type=BARE) if only.kind == "text" else only]
     return [_block(part, entry, at, cwd, meta) for at, part in enumerate(content or ())]
 
 
-def _block(part: Part, entry: int, at: int, cwd: str, meta: bool) -> Block:
+def _block(part: Part | str, entry: int, at: int, cwd: str, meta: bool) -> Block:
+    if isinstance(part, str):
+        return Block("text", part, type=BARE, entry=entry, at=at, meta=meta)
     kind = part.type
     if kind == "text":
         return Block("text", string(part.text), entry=entry, at=at, meta=meta)
@@ -124,6 +131,16 @@ def shell_text(message: Body) -> str:
     return text
 
 
+def files_beside(details: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files read and modified that the details of a summary name."""
+    lists = details if isinstance(details, dict) else {}
+    read, modified = (
+        tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
+        for listed in (lists.get("readFiles"), lists.get("modifiedFiles"))
+    )
+    return read, modified
+
+
 def edit(part: Any, block: Block) -> Any:
     """Return ``part`` with what ``block`` says now; every other member stays.
 
@@ -143,7 +160,9 @@ def edit(part: Any, block: Block) -> Any:
 
 
 def _edit_pieces(old: Any, pieces: tuple[Block, ...]) -> list[Any]:
-    parts = old if isinstance(old, list) else [{"type": "text", "text": old}]
+    if isinstance(old, str):
+        old = [{"type": "text", "text": old}]
+    parts = anthropic_parts.parts(old)
     return [make(new) if new.entry == MADE else edit(parts[new.at], new) for new in pieces]
 
 

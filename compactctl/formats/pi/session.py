@@ -193,7 +193,9 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
 def _from_pi(record: Record, index: int) -> list[Block]:
     """Return what pi or an extension of it tells the model; [] for all other entries."""
     if record.type in _SUMMARIES:
-        return [Block("text", string(record.summary), is_summary=True, entry=index, meta=True)]
+        files = parts.files_beside(record.details)
+        text = string(record.summary)
+        return [Block("text", text, is_summary=True, files=files, entry=index, meta=True)]
     if record.type == "custom_message":
         return parts.blocks(record.content, index, meta=True)
     return []
