@@ -58,6 +58,7 @@ class RuleContext:
             "call": [],
             "result": [],
             "image": [],
+            "document": [],
             "other": [],
         }
         kinds = self._kinds
