@@ -56,10 +56,10 @@ def truncate(
         for at in view.results
     }
     limits = _limits(context, policy, max_tokens, batch_tokens, skip_recent)
-    for at in view.enclosed:
-        policy[at] = policies.get(block_at(view.messages, at).type, keep)
-        if at not in stays and policy[at] != "keep":
-            limits[at] = max_tokens
+    for place in view.enclosed:
+        policy[place] = policies.get(block_at(view.messages, place).type, keep)
+        if place not in stays and policy[place] != "keep":
+            limits[place] = max_tokens
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
     touched = {place.message for place in limits}
@@ -176,7 +176,7 @@ def _cut(context: Context, result: Block, limit: int, ends: Ends, actions: list[
     if after >= sum(sizes):
         return result
     pointer = pointers[0] if pointers else None
-    rule = "truncate" if result.kind == "result" else "document"
+    rule = "document" if result.kind == "document" else "truncate"
     actions.append(Action(rule, result.entry, result.call_id, sum(sizes), after, pointer))
     return with_texts(result, iter(new))
 

@@ -147,8 +147,8 @@ def blocks(
                     path=path,
                 )
             ]
-    found = sent.unfold(whole(), entry, at)
-    return [msgspec.structs.replace(found, bound=kind in COMPACTIONS)]
+    opened = sent.unfold(whole(), entry, at)
+    return [msgspec.structs.replace(opened, bound=kind in COMPACTIONS)]
 
 
 def _flagged(block: Block) -> Block:
