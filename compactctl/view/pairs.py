@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.model import text_pieces
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -76,6 +78,16 @@ def results(messages: Sequence[Message]) -> list[Place]:
         for position, message in enumerate(messages)
         for at, block in enumerate(message.blocks)
         if block.kind == "result"
+    ]
+
+
+def enclosed(messages: Sequence[Message]) -> list[Place]:
+    """Return the places of other blocks with texts that may be cut, in order."""
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.content and block.kind != "result" and any(text_pieces(block))
     ]
 
 

@@ -14,6 +14,7 @@ import msgspec
 from compactctl.formats import anthropic_parts, base
 from compactctl.formats.claude_code import history
 from compactctl.formats.claude_code.history import SPEAKERS, Preserved, Record, Said, Tree
+from compactctl.formats.sent import Whole
 from compactctl.model import Block
 from compactctl.view.compare import same_words
 
@@ -176,7 +177,7 @@ class _Reading:
     def add(self, index: int, record: Record) -> None:
         """Put a line into the view where it stands, and what a boundary keeps behind it."""
         if record.is_sidechain is True:
-            self.side.append(_read(index, record))
+            self.side.append(_read(index, record, self.builder.whole))
             return
         kind = record.type
         if kind in SPEAKERS and record.message is not None:
@@ -191,7 +192,7 @@ class _Reading:
                 _put(kept, self.builder)
 
     def _say(self, index: int, record: Record) -> None:
-        said = _read(index, record)
+        said = _read(index, record, self.builder.whole)
         if isinstance(record.uuid, str):
             known = self.known.setdefault(record.uuid, said)
             if known is not said and same_words(known.blocks, said.blocks):
@@ -205,7 +206,7 @@ class _Reading:
         attachment = history.read_attachment(record.attachment)
         asked = attachment.asked()
         if asked is not None:
-            found = anthropic_parts.blocks(asked, index)
+            found = anthropic_parts.blocks(asked, index, self.builder.whole)
             said = Said(record.uuid, False, [block for block in found if not _is_blank(block)])
             _put(said, self.builder)
         elif attachment.is_sent():
@@ -237,7 +238,7 @@ class _Reading:
         builder.drop_bare_thinking()
 
 
-def _read(index: int, record: Record) -> Said:
+def _read(index: int, record: Record, whole: Whole) -> Said:
     """Read what one conversation line says."""
     message = record.message
     is_answer = record.type == "assistant"
@@ -247,7 +248,7 @@ def _read(index: int, record: Record) -> Said:
     cwd = record.cwd if isinstance(record.cwd, str) else ""
     found = [
         block
-        for block in anthropic_parts.blocks(message.content, index, cwd)
+        for block in anthropic_parts.blocks(message.content, index, whole, cwd)
         if not _is_blank(block)
     ]
     if is_answer:
