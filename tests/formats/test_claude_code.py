@@ -624,7 +624,9 @@ def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
     whole = dict(records)
     if len(ids) < len([r for _, r in records if "uuid" in r]) / 2:
         pytest.skip("a fixture whose ids were cut out")
-    assert all(not _is_sent(whole[at]) for at in expected - view)
+    # Of a line that was written twice the agent takes one.
+    shown = {whole[at].get("uuid") for at in view}
+    assert all(not _is_sent(whole[at]) or whole[at]["uuid"] in shown for at in expected - view)
     # A line that no walk reaches stays in the view where the chain is broken: ``validate`` says
     # what resume would lose, and a layer loses nothing.
     assert whole[min(walked)].get("parentUuid") not in ids
