@@ -240,7 +240,9 @@ def append(path: str, entry: dict[str, Any]) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise InputError(f"the report cannot be written: {error.strerror}", file=path) from None
+        more = "; name a file" if isinstance(error, IsADirectoryError) else ""
+        what = f"the report cannot be written: {error.strerror}{more}"
+        raise InputError(what, file=path) from None
     if written < len(line):
         raise InputError("the report cannot be written whole: the disk is full", file=path)
 

@@ -68,13 +68,13 @@ class LocalStorage:
         try:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
-                if stat.S_ISDIR(before.st_mode):
-                    raise InputError("is a directory; name a file in it")
                 if not stat.S_ISREG(before.st_mode):
                     raise InputError("is no regular file")
                 raw = file.read()
                 if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
                     raise ChangedError
+        except IsADirectoryError:
+            raise InputError("is a directory; name a file in it") from None
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}") from None
         return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
@@ -141,9 +141,9 @@ class LocalStorage:
         try:
             write_beneath(root, os.path.relpath(path, root).split(os.sep), data, mode)
         except NotOpenedError:
-            raise InputError(f"cannot be written: a link leads out of {root}") from None
+            raise InputError(f"cannot be written: a link leads out of {root}", file=path) from None
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}") from None
+            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
 
 
 class RemoteStorage:

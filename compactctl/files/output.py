@@ -119,7 +119,7 @@ def _in_place(output: str | None, source: str) -> Path:
     path = Path(os.path.realpath(source))
     found = _stat(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"--in-place needs a file, which {source} is not")
+        raise UsageError(f"--in-place needs a file, which '{source}' is not")
     with contextlib.suppress(OSError), path.open("rb") as file:
         if is_packed(file.read(MAGIC_LENGTH)):
             raise UsageError("--in-place writes no packed files; write to another with -o")
