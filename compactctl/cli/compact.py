@@ -15,7 +15,7 @@ from compactctl._version import __version__
 from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
-from compactctl.cli.stage import ProtectOption, finish, is_written
+from compactctl.cli.stage import ProtectOption, finish, is_written, refuse_unused_store
 from compactctl.errors import UsageError
 from compactctl.files.reading import STANDARD, read_lines
 from compactctl.limits import (
@@ -172,6 +172,7 @@ def _compaction(options: Options) -> Compaction:
     if options.reactive and options.layers is not None:
         raise UsageError("--reactive runs summarize alone: give it or --layers")
     chain = layers.DEFAULT if options.layers is None else _chain(options.layers)
+    _refuse_unused_options(options, ("summarize",) if options.reactive else chain)
     soft, hard = limits(
         options.soft_limit,
         options.hard_limit,
@@ -197,6 +198,28 @@ def _compaction(options: Options) -> Compaction:
     return compaction
 
 
+def _refuse_unused_options(options: Options, chain: Sequence[str]) -> None:
+    """Refuse options of layers that do not run.
+
+    Raises:
+        UsageError: says which layer the option belongs to.
+
+    """
+    why = "--reactive does not run" if options.reactive else "--layers leaves out"
+    for layer in layers.ORDER:
+        for key, (_, _, default) in layers.options(layer).items():
+            is_given = options.layer_options[layer][key] not in (default, [])
+            name = layers.option_name(key, layer, layers.ORDER).replace("_", "-")
+            if is_given and layer not in chain:
+                raise UsageError(f"--{name} belongs to {layer}, which {why}")
+            if is_given and options.reactive and key == "keep_messages":
+                raise UsageError(
+                    f"--{name} does not belong to --reactive: it keeps the newest "
+                    f"{REACTIVE_MESSAGES} messages"
+                )
+    refuse_unused_store(chain, options.layer_options, options.artifacts)
+
+
 def _chain(names: str) -> tuple[str, ...]:
     """Read the names of layers, parted by commas."""
     chain = tuple(name.strip() for name in names.split(",") if name.strip())
@@ -210,6 +233,8 @@ def _chain(names: str) -> tuple[str, ...]:
 
 
 def _many(sources: list[str], options: Options) -> int:
+    if options.common.leaf is not None:
+        raise UsageError("--leaf names an entry of one file: give one FILE, and -o FILE")
     from compactctl.bulk.settings import Settings  # noqa: PLC0415 (only for bulk runs)
 
     common, many = options.common, options.bulk
@@ -278,7 +303,7 @@ def _one(file: str, options: Options) -> None:
     check_outputs(file, common.output, common.report, in_place=common.in_place)
     compaction = _compaction(options)
     counter = counter_for_one(common.tokenizer)
-    found = read(file, common.format)
+    found = read(file, common.format, common.leaf)
     carried = _read_state(options.state, found) if options.state else []
     result = compact(found, compaction, counter, dry=not is_written(common))
     slimmed = slim(result) if compaction.slim else None

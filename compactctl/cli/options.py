@@ -28,6 +28,14 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Take FILE for this format. [by content]"),
 ]
+LeafOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Of a session that forks, take the branch that ends at the entry ID; what stands "
+        "behind it goes. [the last entry]",
+    ),
+]
 TokenizerOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="What counts tokens: o200k_base, cl100k_base or chars."),
@@ -90,6 +98,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputOption = None
     in_place: InPlaceOption = False
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     thinking: ThinkingOption = "auto"
     keep_usage: KeepUsageOption = False

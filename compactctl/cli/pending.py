@@ -16,7 +16,7 @@ from compactctl.durable.lifecycle import transition_pending_item
 from compactctl.durable.records import to_json
 from compactctl.durable.statefile import StateFile, read_state
 from compactctl.errors import InvalidTranscriptError, UsageError
-from compactctl.files.output import output_path, write_output, write_standard
+from compactctl.files.output import output_path, write_json, write_output
 from compactctl.files.reading import read_lines
 from compactctl.jsonl import exact
 from compactctl.text import escape_terminal
@@ -115,7 +115,7 @@ def write_rows(rows: Iterable[bytes], output: str | None) -> None:
     """Write lines that were asked for, to a terminal too."""
     chunks = [row + b"\n" for row in rows]
     if output is None:
-        write_standard(chunks)
+        write_json(chunks)
     else:
         write_output(chunks, output, "", in_place=False)
 

@@ -12,6 +12,7 @@ from compactctl.files.reading import read_lines
 from compactctl.jsonl import lines
 from compactctl.report import unreadable
 from compactctl.transcript import loading
+from compactctl.transcript.leaf import ending_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +36,11 @@ def check_outputs(
         check_report(report, file, output)
 
 
-def read(file: str, format_name: str | None) -> loading.Transcript:
-    """Read the one FILE argument into a transcript."""
+def read(file: str, format_name: str | None, leaf: str | None = None) -> loading.Transcript:
+    """Read the one FILE argument into a transcript, of the branch that ends at ``leaf``."""
     found = loading.load(read_lines(file), file, format_name)
+    if leaf is not None:
+        found = ending_at(found, leaf)
     hold(found)
     return found
 

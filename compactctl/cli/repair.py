@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from compactctl.cli.options import (
     FileArgument,
     FormatOption,
     InPlaceOption,
+    LeafOption,
     OutputOption,
     QuietOption,
     ReportOption,
@@ -30,7 +32,9 @@ from compactctl.repair import engine
 from compactctl.rules import BY_ID
 from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
+from compactctl.transcript import loading
 from compactctl.transcript.accounting import kept_lines
+from compactctl.transcript.leaf import ending_at
 from compactctl.view.compare import first_difference
 from compactctl.view.reads import path_of
 
@@ -54,6 +58,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputOption = None
     in_place: InPlaceOption = False
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     thinking: ThinkingOption = "auto"
     report: ReportOption = None
@@ -69,6 +74,9 @@ def run(options: Options) -> int:
     file, output, in_place = options.file, options.output, options.in_place
     check_outputs(file, output, options.report, in_place=in_place)
     lines = read_lines(file)
+    if options.leaf is not None:
+        branch = ending_at(loading.load(lines, file, options.format), options.leaf)
+        lines = list(io.BytesIO(b"".join(entry.raw for entry in branch.entries)))
     done = engine.repair(lines, file, options.format, options.thinking)
     if not options.quiet:
         called = _calls(done) if options.verbose else {}

@@ -26,9 +26,10 @@ from compactctl.console import DRY_RUN
 from compactctl.durable import stream
 from compactctl.durable.records import SourceResolution, source_pointers, to_json
 from compactctl.durable.verify import LONGEST_EXCERPT, enough_for, excerpt
-from compactctl.errors import UsageError
+from compactctl.errors import InputError, UsageError
 from compactctl.files.output import write_json, write_output
 from compactctl.files.reading import STANDARD, read_lines
+from compactctl.formats import detect
 from compactctl.jsonl import exact
 from compactctl.text import plural
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compactctl.durable.resolver import Found
+    from compactctl.formats.base import Format
     from compactctl.transcript.accounting import Output
 
 
@@ -80,7 +82,7 @@ def run(options: Options) -> int:
     pointers = source_pointers(stream.state_of([*here, *added]))
     read = resolver.read_many(pointers, enough_for(options.excerpts or 0))
     found = [resolution for resolution, _ in read]
-    woven = stream.weave(lines, here, added, found)
+    woven = stream.weave(lines, here, added, found, _format(lines))
     if options.report:
         entry = report.plain(
             "resolve",
@@ -105,6 +107,14 @@ COMMAND = Command(
     run,
     "compactctl resolve session.jsonl --state state.jsonl --transcripts sessions",
 )
+
+
+def _format(lines: Sequence[bytes]) -> Format | None:
+    """Return the format of a session, None for lines of no known one."""
+    try:
+        return detect.format_of(lines)
+    except InputError:
+        return None
 
 
 def _check(options: Options) -> None:

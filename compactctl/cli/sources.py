@@ -16,6 +16,7 @@ from compactctl.durable.resolver import SourcePointerResolver
 from compactctl.durable.roots import root_of
 from compactctl.errors import InputError, UsageError
 from compactctl.files.output import check_report
+from compactctl.files.pipes import open_to_read
 from compactctl.files.reading import read_lines
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def read_key(path: str) -> bytes:
 
     """
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (no need of pathlib)
+        with open_to_read(path) as file:
             return file.read().rstrip(b"\r\n")
     except OSError as error:
         raise InputError(f"the key cannot be read: {error.strerror}", file=path) from None

@@ -9,7 +9,7 @@ import typer
 
 from compactctl import report
 from compactctl.cli.command import Command
-from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
+from compactctl.cli.options import FileArgument, FormatOption, LeafOption, TokenizerOption
 from compactctl.cli.reading import read
 from compactctl.files.output import write_json, write_standard
 from compactctl.stats import LARGEST, Share, Stats
@@ -25,13 +25,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
 
 
 def run(options: Options) -> int:
     """Write the figures to standard output."""
     counter = counter_for_one(options.tokenizer)
-    transcript = read(options.file, options.format)
+    transcript = read(options.file, options.format, options.leaf)
     found = measure(transcript, counter, max(options.top, LARGEST))
     counter.save()
     if options.json:

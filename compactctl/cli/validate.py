@@ -15,6 +15,7 @@ from compactctl import console, report
 from compactctl.cli.command import Command
 from compactctl.cli.options import (
     FormatOption,
+    LeafOption,
     OutputOption,
     QuietOption,
     ReportOption,
@@ -31,6 +32,7 @@ from compactctl.rules import findings
 from compactctl.rules.rule import PROFILES
 from compactctl.tokens import count_view, counter_for_one
 from compactctl.transcript import loading
+from compactctl.transcript.leaf import ending_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,6 +74,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     output: OutputOption = None
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     report: ReportOption = None
     quiet: QuietOption = False
@@ -172,8 +175,13 @@ def _one(
     start = time.monotonic()
     check_outputs(name, options.output, options.report)
     is_passed_on = is_alone and not options.only_reports
-    with open_lines(name, hold=is_passed_on, root=root) as (lines, make_entry):
-        found = loading.load(lines, name, options.format, make_entry)
+    with open_lines(name, hold=is_passed_on, root=root) as (whole, make_entry):
+        lines = whole
+        if options.leaf is None:
+            found = loading.load(whole, name, options.format, make_entry)
+        else:
+            found = ending_at(loading.load(whole, name, options.format), options.leaf)
+            lines = [entry.raw for entry in found.entries]
         profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
         unreadable = report.unreadable(report.count_unreadable(found))

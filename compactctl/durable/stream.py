@@ -21,12 +21,15 @@ from compactctl.durable.records import (
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
+from compactctl.jsonl.lines import line_end
 from compactctl.model import MADE
+from compactctl.transcript import placing
 from compactctl.transcript.accounting import Output, account_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from compactctl.formats.base import Format
 
 _MENTION = re.compile(
     rb'"type"\s*:\s*"compactctl\.(?:fact|pending_item|retrieval_evidence|source_resolution)"'
@@ -174,8 +177,11 @@ def weave(
     here: Iterable[RecordLine],
     state: Sequence[RecordLine],
     found: Sequence[SourceResolution],
+    form: Format | None = None,
 ) -> Output:
     """Put records of a state and the resolutions found now at the end of a stream.
+
+    Where the agent of a format would not read it then, they stand inside.
 
     Resolutions that an earlier run left go, unless they say the same. A torn last line stays the
     last: anywhere else it would be damage.
@@ -192,14 +198,34 @@ def weave(
     added = [*(line.raw for line in state), *new]
     whole, at = _with_end([line for line in left if line], added)
     origins[at:at] = [MADE] * len(added)
+    if form is not None and whole != lines:
+        return account_lines(lines, *placing.inside(form, whole, origins))
     return account_lines(lines, whole, origins)
 
 
 def carry(written: Output, state: Sequence[RecordLine]) -> Output:
-    """Put records of a state where they may stand in lines that are about to be written."""
-    woven = weave(written.lines(), (), state, ())
+    """Put records of a state into lines that are about to be written, in front of the last one.
+
+    A client may take the first line for the head of the file, and the last for where it goes on.
+    """
+    chunks, origins = list(written.chunks), list(written.origins)
+    at = _last_line(chunks)
+    if at == 0:
+        chunks, at = _with_end(chunks, [line.raw for line in state])
+    else:
+        newline = line_end(chunks[at - 1])
+        chunks[at:at] = [line.raw + newline for line in state]
+    origins[at:at] = [MADE] * len(state)
     counts = msgspec.structs.replace(written.counts, added=written.counts.added + len(state))
-    return Output(woven.chunks, woven.origins, counts)
+    return Output(chunks, origins, counts)
+
+
+def _last_line(chunks: Sequence[bytes]) -> int:
+    """Return the index of the chunk that begins the last line that is not blank."""
+    at = next((at for at in reversed(range(len(chunks))) if not exact.is_blank(chunks[at])), 0)
+    while at > 0 and not chunks[at - 1].endswith(b"\n"):
+        at -= 1
+    return at
 
 
 def _without(record: bytes, line: bytes) -> bytes:

@@ -16,7 +16,7 @@ from compactctl.view.facts import line_of
 from compactctl.view.pairs import block_at
 
 SHORTEST = 120
-"""Characters up to which a result is left alone: a placeholder would not be shorter."""
+"""Characters up to which a result of texts is left alone: a placeholder would not be shorter."""
 
 FAILURE_TOKENS = 110
 """Tokens of a failure that its placeholder keeps."""
@@ -54,10 +54,13 @@ def clear(context: Context, keep: int) -> Change:
 
 def _cleared(context: Context, result: Block, call: Block | None, actions: list[Action]) -> Block:
     text, store, tool = result_text(result), context.store, call.tool if call else ""
-    if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
+    images = [piece for piece in result.content if piece.kind == "image"]
+    if len(text) <= SHORTEST and not images:
+        return result
+    if placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
     texts = [piece.text for piece in result.content if piece.kind == "text"]
-    if not texts:  # what it says is in a piece of a kind that only its provider knows
+    if not (texts or images):  # what it says is in a piece of a kind that only its provider knows
         return result
     before = context.count(result)
     cuts = [placeholders.read_cut(piece) for piece in texts]
@@ -66,11 +69,10 @@ def _cleared(context: Context, result: Block, call: Block | None, actions: list[
         for piece, cut in zip(texts, cuts, strict=True)
     ]
     pointer = cuts[0].pointer if len(cuts) == 1 and cuts[0] else None
-    if pointer is None and store is not None:
+    if pointer is None and store is not None and text:
         pointer = store(text)
     elif pointer is None and any(cut and cut.pointer for cut in cuts):
         return result  # a placeholder has room for one pointer, and these are several texts
-    images = [piece for piece in result.content if piece.kind == "image"]
     size = sum(whole) if any(cuts) else before
     left = placeholders.cleared(
         size,
@@ -97,15 +99,17 @@ def _failure(context: Context, text: str) -> list[str]:
 
 def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
     """Put ``text`` in the place of all texts and images; what has no other place stays."""
-    first = next(piece for piece in content if piece.kind == "text")
+    first = next((at for at, piece in enumerate(content) if piece.kind == "text"), -1)
+    if first < 0:
+        first = next(at for at, piece in enumerate(content) if piece.kind == "image")
     return tuple(
-        msgspec.structs.replace(piece, text=text) if piece is first else piece
-        for piece in content
-        if piece is first or piece.kind not in {"text", "image"}
+        msgspec.structs.replace(piece, kind="text", text=text, image=None) if at == first else piece
+        for at, piece in enumerate(content)
+        if at == first or piece.kind not in {"text", "image"}
     )
 
 
 def _alone(tool: str) -> bool:
-    """Say whether a result can not be had again by calling the tool again."""
+    """Return True if a result can not be had again by calling the tool again."""
     lowered = tool.lower()
     return lowered in _ASKED or "memory" in lowered

@@ -56,8 +56,17 @@ def dedup(
     )
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
-    verb = "dropped" if mode == "drop" else "replaced"
-    return Change(edits, None, actions, f"{plural(len(actions), 'superseded read')} {verb}")
+    return Change(edits, None, actions, _note(actions, "dropped" if mode == "drop" else "replaced"))
+
+
+def _note(actions: Sequence[Action], verb: str) -> str:
+    """Say what is dedup's own; thinking that went with what it led to has its own name."""
+    thoughts = [action for action in actions if action.rule == "thinking"]
+    note = f"{plural(len(actions) - len(thoughts), 'superseded read')} {verb}"
+    if not thoughts:
+        return note
+    tokens = sum(action.tokens_before for action in thoughts)
+    return f"{note}, thinking: {plural(len(thoughts), 'block')}, {plural(tokens, 'token')}"
 
 
 def superseded(
@@ -125,7 +134,14 @@ def _drop(
         gone |= {read.found.call_at, read.found.result_at}
         tokens = context.count(call) + context.count(result)
         actions.append(Action("superseded-read", call.entry, call.call_id, tokens))
-    return without(context.view.messages, gone), actions
+    edits = without(context.view.messages, gone)
+    actions += [
+        Action("thinking", block.entry, None, context.count(block))
+        for position in sorted({place.message for place in gone})
+        for block in context.view.messages[position].blocks
+        if block.kind == "thinking" and key(block) in edits
+    ]
+    return edits, actions
 
 
 def _stub(

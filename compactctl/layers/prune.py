@@ -186,4 +186,5 @@ LAYER = Layer(
     prune,
     example="compactctl prune session.jsonl --keep-turns 10 -o small.jsonl",
     keeps=("artifacts", "archive"),
+    stores=lambda options: options["mode"] == "clear",
 )

@@ -14,12 +14,10 @@ from compactctl.formats import detect
 from compactctl.formats.base import Format, Record
 from compactctl.jsonl import lines
 from compactctl.jsonl.lines import Entry, Fault, MakeEntry
-from compactctl.model import MADE, Message
+from compactctl.model import COMPACTION, MADE, Message
 from compactctl.transcript import tags
 from compactctl.transcript.tags import Row, Tags
 from compactctl.view.builder import Assembler
-
-COMPACTION = "compactctl.compaction"
 
 _HEAD = 100
 """Entries among which a record that names the session is looked for."""

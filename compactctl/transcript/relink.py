@@ -167,7 +167,26 @@ def _write(transcript: Transcript, new: Made, link: Link) -> list[dict[str, Any]
     """Return the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
-    return transcript.format.create(new.role, new.blocks, like, link)
+    records = transcript.format.create(new.role, new.blocks, like, link)
+    key = transcript.format.ordinal
+    last = _ordinal(transcript, key, new.before) if key else None
+    if key is None or last is None:
+        return records
+    return [
+        {"timestamp": record.get("timestamp"), key: last + at} | record
+        for at, record in enumerate(records, 1)
+    ]
+
+
+def _ordinal(transcript: Transcript, key: str, before: int) -> int | None:
+    """Return the number of the nearest line that has one, from ``before`` back."""
+    name = exact.dump(key)
+    for at in range(before - 1, -1, -1):
+        raw = transcript.entries[at].raw
+        number = _member(raw, key) if name in raw else None
+        if type(number) is int:
+            return number
+    return None
 
 
 def _adopt(

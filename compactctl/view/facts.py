@@ -152,35 +152,31 @@ class Facts:
     @cached_property
     def failures(self) -> list[str]:
         """The failed calls that no later success of the same file or command mended."""
-        open_ones = {failures.key_of(line): line for line in self._told.failed}
+        open_ones = failures.Open(self._told.failed)
         for found in self._gone.answered:
             if found.result.failed:
-                self._note_failure(open_ones, found)
-            elif open_ones:
-                self._note_success(open_ones, found.call)
-        if open_ones:
+                told = self._failure(found)
+                if told:
+                    open_ones.add(told)
+            elif open_ones.may_mend(found.call):
+                open_ones.mend(self.line_of(found.call))
+        if open_ones.lines:
             for found in View(self._whole.messages[self._start :]).answered:
-                if not found.result.failed:
-                    self._note_success(open_ones, found.call)
-        return list(open_ones.values())
+                if not found.result.failed and open_ones.may_mend(found.call):
+                    open_ones.mend(self.line_of(found.call))
+        return list(open_ones.lines.values())
 
-    def _note_failure(self, open_ones: dict[str, str], found: Answered) -> None:
+    def _failure(self, found: Answered) -> str:
+        """Return the line that tells of a failure, "" if it is not worth one."""
         text = result_text(found.result)
         left, said = failures.exit_and_error(text)
         turned_down = failures.user_words(text)
         if turned_down is not None:
             left, said = "", "the user turned it down"
         if turned_down or not failures.is_worth_naming(found.call, said):
-            return
-        line = self.line_of(found.call)
-        open_ones.pop(failures.key_of(line), None)
+            return ""
         told = "; ".join(part for part in (left, said) if part) or "without a word"
-        open_ones[failures.key_of(line)] = f"{line}{failures.SAID}{told}"
-
-    def _note_success(self, open_ones: dict[str, str], call: Block) -> None:
-        """Take off what a success mends; nearly all calls mend nothing, which is seen at once."""
-        if any(failures.hint_of(what) in call.text for what in open_ones):
-            open_ones.pop(failures.key_of(self.line_of(call)), None)
+        return f"{self.line_of(found.call)}{failures.SAID}{told}"
 
     def line_of(self, call: Block) -> str:
         """Return a call on one line: its tool and what it is about."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from compactctl.model import Block, arguments
@@ -37,6 +36,8 @@ _TAG = re.compile(r"</?tool_use_error>")
 _WIDEST = 300
 """Characters of one line of a failure."""
 _NARROWEST = 40
+_MOST = 30
+"""Open failures that are kept, the latest."""
 _TAIL = 2
 """Last lines that are kept of a failure."""
 _SEARCHED = 200_000
@@ -86,6 +87,7 @@ def _lines(text: str) -> list[str]:
 
 
 _QUOTED = re.compile(r"""<<-?\s*['"]?\w+.*|"(?:[^"\\]|\\.)*(?:"|\Z)|'[^']*(?:'|\Z)""", re.DOTALL)
+_RUNNER = re.compile(r"\b(?:pytest|tests?|jest|vitest|tox|nox|checks?|lint|ruff|mypy|clippy)\b")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _ENTERED = re.compile(r"^cd\s+(\S+)\s*(?:&&|;)\s*")
 _SHOWN_LESS = re.compile(r"\s*(?:2>&1|[12]?>\s*\S+|\|\s*(?:tail|head|grep|tee|less|cat)\b.*)")
@@ -105,10 +107,64 @@ def key_of(line: str) -> str:
     return " ".join(word for word in plain.split() if not word.startswith("-")) or line
 
 
-@functools.lru_cache(maxsize=1 << 10)
-def hint_of(key: str) -> str:
-    """Return a part of a key that is in the arguments of every call that has the key."""
-    return max(_PLAIN.findall(key), key=len, default="")
+class Open:
+    """Failures that nothing mended yet, by their keys, the latest last; only so many."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Start with the lines of earlier ones."""
+        self.lines: dict[str, str] = {}
+        self._hints: set[str] = set()
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: str) -> None:
+        """Take in a failure; it takes the place of an earlier one of the same call."""
+        key = key_of(line)
+        self.lines.pop(key, None)
+        self.lines[key] = line
+        self._hints.add(_hint_of(key))
+        if len(self.lines) > _MOST:
+            del self.lines[next(iter(self.lines))]
+            self._hints = {_hint_of(key) for key in self.lines}
+
+    def may_mend(self, call: Block) -> bool:
+        """Return False if a call mends nothing, as nearly all do not; this is seen at once."""
+        text = call.text
+        for hint in self._hints:  # noqa: SIM110 (twice as fast as any, and asked of every call)
+            if hint in text:
+                return True
+        return False
+
+    def mend(self, line: str) -> None:
+        """Take off what the success of a call mends."""
+        done = key_of(line)
+        mended = [done] if done in self.lines else []
+        if _RUNNER.search(done):
+            mended = [key for key in self.lines if _mends(done, key)]
+        for key in mended:
+            del self.lines[key]
+        if mended:
+            self._hints = {_hint_of(key) for key in self.lines}
+
+
+def _hint_of(key: str) -> str:
+    """Return a part of a key that is in the arguments of every call that may mend it."""
+    runner = _RUNNER.search(key)
+    return runner[0] if runner else max(_PLAIN.findall(key), key=len, default="")
+
+
+def _mends(done: str, failed: str) -> bool:
+    """Return True if a run of tests or checks mends what failed: it names the same, or more.
+
+    That is all that was named, a folder above it, or nothing at all.
+    """
+    runs = _RUNNER.search(done)
+    if done == failed or not runs or not failed.startswith(done[: runs.end()]):
+        return done == failed
+    named, picked = done[runs.end() :].split(), failed[runs.end() :].split()
+    if not picked or not named:
+        return bool(picked)
+    return all(any(word == n or word.startswith(f"{n}/") for n in named) for word in picked)
 
 
 def from_folder(command: str, folder: str) -> str:

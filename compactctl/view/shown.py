@@ -84,10 +84,17 @@ class Shown:
     @cached_property
     def is_cut(self) -> bool:
         """True if anything in the text may say that it is not all that was asked for."""
-        lowered = f"\n{self.said}\n".lower()
+        lowered = f"\n{self._around()}\n".lower()
         return any(word in lowered for word in _CUT_WORDS) or any(
             phrase.search(lowered) for phrase in _CUT_PHRASES
         )
+
+    def _around(self) -> str:
+        """Return where a note may stand: between lines that are all numbered there is none."""
+        if not self.is_bare or self.sure < self.stop:
+            return self.said
+        start = self.said.find(self.text)
+        return self.said[:start] + self.said[start + self.text.rfind("\n") + 1 :]
 
     @cached_property
     def lines(self) -> int:

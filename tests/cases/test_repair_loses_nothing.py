@@ -163,6 +163,12 @@ def test_in_utf_8_a_single_foreign_letter_comes_back_and_a_cut_one_is_marked():
     assert said(repaired([odd], "messages")) == ["größer — Maß \ufffd"]
 
 
+@pytest.mark.parametrize("nuls", [b"\0" * 2000, b"\0"])
+def test_a_run_of_nul_bytes_makes_no_line_utf_16(nuls):
+    odd = nuls + '{"role":"user","content":"größer"}'.encode() + nuls + b"\n"
+    assert said(repaired([odd], "messages")) == ["größer"]
+
+
 def test_words_in_utf_8_stay_as_they_are():
     raw = lines(user("größer — als “vorher” ≥ 5"), assistant("é"))
     assert repaired(raw).lines is raw
@@ -229,6 +235,42 @@ def test_the_results_of_calls_in_a_line_too_long_to_read_stay(monkeypatch):
     assert list(done.lines) == written
 
 
+@pytest.mark.parametrize("name", ["03-history-copied-by-resume-two-roots", "duplicate-uuid-result"])
+def test_case_what_stands_in_the_file_twice_is_neither_renamed_nor_answered_again(name):
+    raw = case(name)
+    assert repaired(raw).lines is raw
+
+
+def copied(written):
+    """A history, and behind it the same lines with new ids and no parent in front: a resume."""
+    again = [json.loads(line) for line in written]
+    for record in again:
+        for member in ("uuid", "parentUuid"):
+            record[member] = record[member] and f"copy of {record[member]}"
+    return [*written, *dumped(*again)]
+
+
+def test_a_history_that_a_resume_copied_is_left_alone():
+    said_ = [user("a"), *exchange("1", "r"), assistant("b", call("2")), user(result("2"), "c")]
+    raw = copied(lines(*said_, format_name="claude-code"))
+    assert repaired(raw).lines is raw
+
+
+def test_of_a_copied_history_only_the_copy_that_goes_on_is_closed():
+    raw = copied(lines(user("a"), *exchange("1", "r"), format_name="claude-code"))
+    last = json.loads(raw[-1])["uuid"]
+    use = {"type": "tool_use", "id": "2", "name": "Bash", "input": {}}
+    message = {"id": "m", "role": "assistant", "content": [use]}
+    more = {"type": "assistant", "uuid": "z", "parentUuid": last, "message": message}
+    done = repaired([*raw, *dumped(more | {"sessionId": "s"})])
+    assert [(each.rule, each.call_id) for each in done.fixes] == [("TAIL-01", "2")]
+
+
+def test_case_a_file_with_circles_and_bare_parts_is_repaired():
+    done = repaired(case("pi-cyclic"))
+    assert not [each for each in done.fixes if each.did == "result dropped"]
+
+
 # Content
 
 
@@ -252,6 +294,7 @@ def test_case_strings_among_blocks_become_texts(name):
         ([{"text": "words"}], ["words"]),
         ([7, None, True, "b"], ["7", "true", "b"]),
         ([["nested"]], ['["nested"]']),
+        ([{"type": "", "text": "words"}], ["words"]),
     ],
 )
 @pytest.mark.parametrize("name", ["messages", "claude-code", "pi"])

@@ -254,12 +254,33 @@ def test_a_failure_is_named_by_the_line_that_names_the_error():
         ({"command": COMMIT.format("docs: add it")}, {"command": COMMIT.format("docs: add this")}),
         ({"command": "cd /w && make test 2>&1 | tail -5"}, {"command": "make test"}),
         ({"command": "pytest -x tests"}, {"command": "pytest -q tests"}),
+        ({"command": "pytest -x tests/test_a.py"}, {"command": "pytest -q"}),
+        ({"command": "go test ./a"}, {"command": "go test"}),
+        ({"command": "pytest tests/a.py"}, {"command": "pytest tests"}),
+        ({"command": "pytest tests/a.py"}, {"command": "pytest tests/b.py tests/a.py"}),
     ],
 )
 def test_a_command_that_worked_later_is_no_open_failure(failed, mended):
     broken, works = exchange("f", ERROR, failed=True, **failed), exchange("m", "ok", **mended)
     assert Facts(View([user("go"), *broken, *works])).failures == []
     assert len(Facts(View([user("go"), *works, *broken])).failures) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "other"),
+    [
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ("pytest a.py b.py", "pytest a.py"),
+        ("ls missing", "ls"),
+        ("pytest", "pytest a.py"),
+    ],
+)
+def test_another_command_mends_nothing(failed, other):
+    broken, works = (
+        exchange("f", ERROR, failed=True, command=failed),
+        exchange("m", "ok", command=other),
+    )
+    assert len(Facts(View([*broken, *works])).failures) == 1
 
 
 def test_a_file_that_was_edited_later_is_no_open_failure():

@@ -144,3 +144,16 @@ def test_the_list_is_one_line_an_item_whatever_it_says(state):
     assert b"\x1b" not in shown
     listed = json.loads(run("pending", state, "list", "--json").stdout)
     assert listed["item_id"] == "p\x1b[2K"
+
+
+def test_a_step_goes_through_a_stream_that_was_resolved_before_it(state):
+    talk = lines({"role": "user", "content": "Go on."})
+    first = run("resolve", "--state", state, stdin=talk).stdout
+    run("pending", state, "done", "p1", *NEW, "--confirmed-at", LATER, "--in-place")
+    assert b"belongs to no" not in run("render", stdin=first).stderr
+    second = run("resolve", "--state", state, stdin=first)
+    assert second.returncode == 0, said(second)
+    rendered = run("render", stdin=second.stdout)
+    assert rendered.returncode == 0, said(rendered)
+    assert b'status=done; source="transcript:s1:2"; source_status=missing' in rendered.stdout
+    assert run("resolve", "--state", state, stdin=second.stdout).stdout == second.stdout

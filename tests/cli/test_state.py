@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from shell import ANSWER, CHARS, LONG, USER, fact, lines, refused, run, said
+from shell import ANSWER, CHARS, LONG, SAMPLES, USER, fact, lines, refused, run, said
 
 from compactctl.durable.records import DurableFact, PendingItem, RetrievalEvidence
 
@@ -201,6 +201,28 @@ def test_compact_carries_the_records_and_leaves_the_state(tmp_path):
         assert rest == plain.stdout
         assert run("validate", "--check", stdin=done.stdout).returncode == 0
     assert state.read_bytes() == records
+
+
+@pytest.mark.parametrize("name", ["pi", "codex", "claude-code", "events"])
+@pytest.mark.parametrize("end", [b"\n", b"\n\n", b""])
+def test_no_record_is_the_first_or_the_last_line_of_a_clients_file(tmp_path, name, end):
+    state = tmp_path / "state.jsonl"
+    state.write_bytes(lines(fact("a"), fact("b")))
+    stream = (SAMPLES / f"{name}.jsonl").read_bytes().rstrip(b"\n") + end
+    given = ("compact", *CHARS, "--soft-limit", "2000", "--hard-limit", 10**6)
+    plain = run(*given, stdin=stream).stdout
+    found = run(*given, "--state", state, stdin=stream).stdout
+    assert found.split(b"\n")[0] == plain.split(b"\n")[0]
+    assert found.rstrip(b"\n").split(b"\n")[-1] == plain.rstrip(b"\n").split(b"\n")[-1]
+    assert found.replace(lines(fact("a"), fact("b")), b"") == plain
+
+
+def test_compact_adds_records_to_a_single_line(tmp_path):
+    state = tmp_path / "state.jsonl"
+    state.write_bytes(lines(fact("a")))
+    for stream in (lines(USER), lines(USER).rstrip()):
+        done = run("compact", *CHARS, "--state", state, stdin=stream)
+        assert done.stdout == lines(USER, fact("a"))
 
 
 def test_compact_adds_a_record_once(tmp_path):

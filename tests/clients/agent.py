@@ -136,6 +136,7 @@ class Agent(ABC):
                 {"PATH": os.environ["PATH"], "HOME": str(place.home)}
                 | self.settle(place, url, compacts=compacts),
             )
+        said = said.replace(str(place.home), "~")
         return Outcome(code, said, [b for b in run.bodies if b not in summaries], len(summaries))
 
 

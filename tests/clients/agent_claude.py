@@ -25,7 +25,10 @@ class ClaudeCode(Agent):
 
     title = "Claude Code"
     model = "claude-opus-4-6"
-    added = r"\s*<system-reminder>.*?</system-reminder>\s*|No response requested\."
+    added = (
+        r"\s*<system-reminder>.*?</system-reminder>\s*"
+        r"|Continue from where you left off\.|No response requested\."
+    )
 
     def __init__(self, package: str, fill: int) -> None:
         self.package, self.fill = package, fill

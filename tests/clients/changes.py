@@ -33,6 +33,13 @@ class Change:
     argv: tuple[str, ...] = ()
     before: Callable[[Lines, int, int], Lines] | None = None
     """Gets the lines, and the indices of those of a call and of its result."""
+    rounds: int = 1
+    """How often it is done, the agent working on in between."""
+
+    @property
+    def acts(self) -> bool:
+        """Return True if there is nothing to try where the command changes nothing."""
+        return bool(self.argv) and not self.before
 
     def prepared(self, data: bytes) -> bytes:
         """Return what the command gets."""
@@ -111,7 +118,7 @@ def _facts_first(lines: Lines, _call: int, _result: int) -> Lines:
 
 
 def _facts_last(lines: Lines, _call: int, _result: int) -> Lines:
-    return [*lines, FACT]
+    return [*lines[:-1], lines[-1].rstrip(b"\n") + b"\n", FACT]
 
 
 UNTOUCHED = Change("untouched")
@@ -128,6 +135,11 @@ STAGES = (
     Change("compact, reactive", ("compact", "--reactive", "--hard-limit", "9000000")),
     Change(
         "compact, slim", ("compact", "--slim", "--soft-limit", "1500", "--hard-limit", "9000000")
+    ),
+    Change(
+        "compact, go on, compact",
+        ("compact", "--soft-limit", "1500", "--hard-limit", "9000000"),
+        rounds=2,
     ),
     Change("without thinking", ("truncate", "--thinking", "drop")),
 )

@@ -76,11 +76,11 @@ def full(agent: Agent, work: Path) -> list[Step]:
 def compacted(agent: Agent, work: Path) -> list[Step]:
     """Return a session that the agent compacted by itself, and went on with."""
     again = Reply("Once more.", (agent.read(work / "a.txt"), agent.shell("seq 1 900")))
-    last = Step("And b.txt?", (Reply(calls=(agent.read(work / "b.txt"),)), Reply("That too.")))
+    third = Reply(calls=(agent.read(work / "a.txt"), agent.read(work / "b.txt")), thought="Both.")
     return [
         *full(agent, work),
         Step("Look at a.txt again.", (again, Reply("The same.")), compacts=True),
-        last,
+        Step("And once more, with b.txt.", (third, Reply("That too."))),
         Step("Thank you.", (Reply("You are welcome."),)),
     ]
 

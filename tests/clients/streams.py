@@ -97,11 +97,11 @@ def responses(reply: Reply, number: int, model: str, tokens: int) -> Iterator[Ev
         for at, call in enumerate(reply.calls)
     ]
     for at, item in enumerate(items):
-        done = item | {"id": f"item_loop{number:04d}{at:02d}", "status": "completed"}
-        yield "response.output_item.added", {"output_index": at, "item": done}
-        yield "response.output_item.done", {"output_index": at, "item": done}
+        item |= {"id": f"item_loop{number:04d}{at:02d}", "status": "completed"}
+        yield "response.output_item.added", {"output_index": at, "item": item}
+        yield "response.output_item.done", {"output_index": at, "item": item}
     usage = {"input_tokens": tokens, "output_tokens": 10, "total_tokens": tokens + 10}
     usage |= {"input_tokens_details": {"cached_tokens": 0}}
     usage |= {"output_tokens_details": {"reasoning_tokens": 0}}
-    done = {"status": "completed", "output": items, "usage": usage}
-    yield "response.completed", {"response": response | done}
+    end = {"status": "completed", "output": items, "usage": usage}
+    yield "response.completed", {"response": response | end}

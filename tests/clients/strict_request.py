@@ -111,7 +111,7 @@ def _answer_of_model(parts: list[dict[str, Any]]) -> Iterator[str]:
 def _of_items(items: list[dict[str, Any]]) -> Iterator[str]:
     waiting: dict[str, str] = {}
     every: Counter[str] = Counter()
-    for item, following in zip(items, [*items[1:], {}], strict=True):
+    for item, following in zip(items, [*items[1:], {}], strict=False):
         kind, call_id = item["type"], item.get("call_id")
         if kind in OUTPUTS and call_id is not None:
             every[call_id] += 1

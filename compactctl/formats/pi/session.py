@@ -50,6 +50,7 @@ class Pi(base.Format):
     )
     known_types = _TYPES
     boundary = "compaction"
+    ours_stand_inside = True
     usage_keys = (b'"usage"',)
 
     def recognises(self, record: dict[str, Any]) -> bool:
@@ -62,20 +63,23 @@ class Pi(base.Format):
         return "sessionId" not in record
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
-        """Rebuild the active context; what stands before the last reset is out of it."""
+        """Rebuild the active context; what stands before the last reset is out of it.
+
+        The way back leads through it all the same, for lines may be out of order.
+        """
         entries: list[Entry] = []
-        resets = 0
+        resets = first = 0
         cwd = ""
         builder.hides = True  # other branches
         for place, (index, record) in enumerate(records):
             if builder.resets != resets:
-                resets = builder.resets
-                entries.clear()
+                resets, first = builder.resets, index
             if record.type == "session":
                 cwd = string(record.cwd)
             else:
                 entries.append(Entry(record, index, place))
-        _send(branch.context(entries), cwd, builder)
+        sent = branch.context(entries)
+        _send([entry for entry in sent if entry.index >= first], cwd, builder)
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
         """Return the parts of the content; a summary or a result is one part."""
