@@ -110,7 +110,7 @@ def _put(folder: int, name: str, content: bytes) -> bool:
 
 
 def _holds(folder: int, name: str, content: bytes) -> bool:
-    """Return whether the regular file ``name`` is there with this very content."""
+    """Return True if the regular file ``name`` is there with this very content."""
     try:
         handle = os.open(name, _OLD, dir_fd=folder)
     except OSError:

@@ -123,7 +123,7 @@ def _open_found(path: str, root: str) -> BinaryIO:
 
 
 def _is_device(found: os.stat_result) -> bool:
-    """Return whether it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
+    """Return True if it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev != os.stat(os.devnull).st_rdev  # noqa: PTH116 (no need of pathlib)
     return stat.S_ISBLK(found.st_mode)
