@@ -1,4 +1,4 @@
-"""What can go wrong, each with the exit code that a shell script can act on (CONTRACT §5)."""
+"""What can go wrong, each with the exit code that a shell script can act on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CompactctlError(Exception):
         self.line = line
 
     def __str__(self) -> str:
-        """Give ``FILE:LINE: what``, in the form that editors can jump to."""
+        """Return ``FILE:LINE: what``, in the form that editors can jump to."""
         place = self.file or ""
         if self.line is not None:
             place = f"{place or '-'}:{self.line}"

@@ -125,7 +125,7 @@ def open_tail(transcript: Transcript) -> int | None:
 
 
 def warn_of_open_tail(transcript: Transcript) -> str | None:
-    """Give the warning that the session stopped in a call, for people."""
+    """Return the warning that the session stopped in a call, for people."""
     at = open_tail(transcript)
     if at is None:
         return None
@@ -134,7 +134,7 @@ def warn_of_open_tail(transcript: Transcript) -> str | None:
 
 
 def warn_of_no_message(transcript: Transcript) -> str | None:
-    """Give the warning that nothing was read, as when ``--format`` names the wrong one."""
+    """Return the warning that nothing was read, as when ``--format`` names the wrong one."""
     if transcript.messages:
         return None
     name = transcript.format.name
@@ -150,7 +150,7 @@ def record(
     *,
     total: Step | None = None,
 ) -> dict[str, Any]:
-    """Give the JSON record (CONTRACT §4).
+    """Return the JSON record.
 
     ``seconds`` is the time that the stage took; ``total`` sums up its steps where they do not
     tell all.
@@ -182,7 +182,7 @@ def plain(
     seconds: float,
     actions: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Give the record of a stage that works on lines and counts neither messages nor tokens."""
+    """Return the record of a stage that works on lines and counts neither messages nor tokens."""
     return {
         "stage": stage,
         "version": __version__,
@@ -203,7 +203,7 @@ def plain(
 
 
 def _warnings(result: Result) -> list[str]:
-    """Give the open tail, and why a layer did nothing; "0 results cut" is no reason."""
+    """Return the open tail, and why a layer did nothing; "0 results cut" is no reason."""
     at = open_tail(result.transcript)
     reasons = [step.note for step in result.steps if step.note and not step.actions]
     return [
@@ -240,7 +240,9 @@ def append(path: str, entry: dict[str, Any]) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise InputError(f"the report cannot be written: {error.strerror}", file=path) from None
+        more = "; name a file" if isinstance(error, IsADirectoryError) else ""
+        what = f"the report cannot be written: {error.strerror}{more}"
+        raise InputError(what, file=path) from None
     if written < len(line):
         raise InputError("the report cannot be written whole: the disk is full", file=path)
 

@@ -26,7 +26,7 @@ __all__ = ["absolute", "is_wanted", "keep_original", "run"]
 
 
 def is_wanted(sources: Sequence[str], output: str | None, *, dry_run: bool = False) -> bool:
-    """Return whether these FILEs and this ``-o`` make a bulk run and not one stage of a pipe.
+    """Return True if these FILEs and this ``-o`` make a bulk run and not one stage of a pipe.
 
     Raises:
         UsageError: standard input among several FILEs.

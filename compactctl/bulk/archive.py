@@ -71,7 +71,7 @@ class Archive:
                 self._put(self._entry(key, digest), b"")
 
     def has(self, digest: str) -> bool:
-        """Return whether the original of that hash is kept."""
+        """Return True if the original of that hash is kept."""
         return self._storage.exists(self._object(digest))
 
     def note_unchanged(self, digest: str) -> None:

@@ -30,6 +30,8 @@ def find(name: str, avoid: Avoid) -> Iterator[FoundFile]:
         InputError: a pattern matches nothing, or a remote folder cannot be listed.
 
     """
+    if not name:
+        raise InputError("cannot be read: No such file or directory", file="''")
     if targets.is_url(name):
         yield from _remote(name)
     elif targets.is_pattern(name):

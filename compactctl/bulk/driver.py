@@ -1,7 +1,7 @@
 """A bulk run from its command line to its exit code."""
 
 # Names stay strings: a path and a URL are the same to most of this.
-# ruff: noqa: PTH113
+# ruff: noqa: PTH112
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def _check(out: str | None, settings: Settings) -> None:
         raise UsageError(
             "several files need a folder to be written to: -o DIR (or --in-place, or --dry-run)"
         )
-    if out is not None and os.path.isfile(out):
+    if out == "":
+        raise UsageError("-o '' names no folder")
+    if out is not None and os.path.lexists(out) and not os.path.isdir(out):
         raise UsageError(f"-o {out} is a file; many files are written to a folder")
     if settings.resume and out is None:
         raise UsageError("--resume goes by the manifest in -o DIR")

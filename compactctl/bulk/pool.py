@@ -73,7 +73,7 @@ class Pool:
         return self._workers
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Outcome]]:
-        """Give a task to an idle worker, or to a new one."""
+        """Hand a task to an idle worker, or to a new one."""
         while True:
             worker = self._idle.pop() if self._idle else self._start()
             try:
@@ -146,7 +146,7 @@ def _start_tracker() -> None:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """Give processes that are started in the block another environment."""
+    """Start processes in the block with another environment."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

@@ -51,7 +51,7 @@ class Stop:
                 os.write(_STDERR, _STOPPING)  # print may be what the signal has interrupted
 
     def at_once(self) -> bool:
-        """Return whether not even the files in hand are to be finished."""
+        """Return True if not even the files in hand are to be finished."""
         return self.asked > 1
 
 

@@ -68,13 +68,13 @@ class LocalStorage:
         try:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
-                if stat.S_ISDIR(before.st_mode):
-                    raise InputError("is a directory; name a file in it")
                 if not stat.S_ISREG(before.st_mode):
                     raise InputError("is no regular file")
                 raw = file.read()
                 if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
                     raise ChangedError
+        except IsADirectoryError:
+            raise InputError("is a directory; name a file in it") from None
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}") from None
         return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
@@ -90,7 +90,7 @@ class LocalStorage:
             raise InputError(UNOPENED[error.why]) from None
 
     def is_as_read(self, path: str, source: Source) -> bool:
-        """Return whether the file is still what was read."""
+        """Return True if the file is still what was read."""
         try:
             return bool(stamp(os.stat(path)) == source.stamp)
         except OSError:  # gone; what was read of it is whole all the same
@@ -111,7 +111,7 @@ class LocalStorage:
             return file.read()
 
     def exists(self, path: str) -> bool:
-        """Return whether there is such a file."""
+        """Return True if there is such a file."""
         return os.path.exists(path)
 
     def names_in(self, folder: str) -> list[str]:
@@ -141,9 +141,9 @@ class LocalStorage:
         try:
             write_beneath(root, os.path.relpath(path, root).split(os.sep), data, mode)
         except NotOpenedError:
-            raise InputError(f"cannot be written: a link leads out of {root}") from None
+            raise InputError(f"cannot be written: a link leads out of {root}", file=path) from None
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}") from None
+            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
 
 
 class RemoteStorage:
@@ -168,7 +168,7 @@ class RemoteStorage:
             raise _trouble("read", error) from None
 
     def is_as_read(self, url: str, source: Source) -> bool:
-        """Return whether the object is still what was read."""
+        """Return True if the object is still what was read."""
         return bool(self._stamp(url) == source.stamp)
 
     def read_optional(self, url: str) -> bytes | None:
@@ -176,7 +176,7 @@ class RemoteStorage:
         return self.read(url).raw if self.exists(url) else None
 
     def exists(self, url: str) -> bool:
-        """Return whether there is such an object."""
+        """Return True if there is such an object."""
         return self._stamp(url) is not None
 
     def names_in(self, folder: str) -> list[str]:
@@ -223,7 +223,7 @@ class RemoteStorage:
         return _files(system, system.glob, path)
 
     def is_folder(self, url: str) -> bool:
-        """Return whether there is something below a URL rather than at it."""
+        """Return True if there is something below a URL rather than at it."""
         system, path = open_system(url)
         try:
             return bool(system.isdir(path))

@@ -16,17 +16,17 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def is_pattern(name: str) -> bool:
-    """Return whether it has wildcards and is no file of that very name."""
+    """Return True if it has wildcards and is no file of that very name."""
     return bool(_MAGIC.search(name)) and (is_url(name) or not os.path.lexists(name))
 
 
 def has_wildcard(part: str) -> bool:
-    """Return whether one part of a pattern has wildcards."""
+    """Return True if one part of a pattern has wildcards."""
     return bool(_MAGIC.search(part))
 
 
 def is_many(name: str) -> bool:
-    """Return whether it may name more than one file, or one elsewhere."""
+    """Return True if it may name more than one file, or one elsewhere."""
     return is_url(name) or is_pattern(name) or os.path.isdir(name)
 
 

@@ -84,7 +84,8 @@ class ArtifactStore:
 
     def _folder(self) -> int:
         """Open the folder step by step, through no link below the root; make what is missing."""
-        Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # what is no folder is told by opening it
+            Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for name in (self.session, "tool-results"):
             try:
@@ -109,7 +110,7 @@ def _put(folder: int, name: str, content: bytes) -> bool:
 
 
 def _holds(folder: int, name: str, content: bytes) -> bool:
-    """Return whether the regular file ``name`` is there with this very content."""
+    """Return True if the regular file ``name`` is there with this very content."""
     try:
         handle = os.open(name, _OLD, dir_fd=folder)
     except OSError:

@@ -48,7 +48,7 @@ def bind_resolutions(
 
 
 def _is_possible(resolution: SourceResolution) -> bool:
-    """Return whether a resolver could have given this answer."""
+    """Return True if a resolver could have given this answer."""
     digest = resolution.evidence_sha256
     given = (resolution.status, resolution.reason, resolution.source_type)
     try:

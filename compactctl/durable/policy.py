@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from compactctl.errors import UsageError
-from compactctl.files.pipes import open_to_read
+from compactctl.errors import InputError, UsageError
+from compactctl.files.reading import open_file
 from compactctl.pointers import SourcePointer
 
 Authorize = Callable[[SourcePointer], bool]
@@ -46,8 +46,10 @@ def _read_toml(name: str) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415  # only who has a policy pays for its import
 
     try:
-        with open_to_read(name) as file:
+        with open_file(name) as file:
             return tomllib.load(file)
+    except InputError as error:
+        raise UsageError(error.what, file=name) from None
     except OSError as error:
         raise UsageError(f"the policy cannot be read: {error.strerror}", file=name) from None
     except (ValueError, RecursionError):

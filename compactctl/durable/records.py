@@ -276,7 +276,7 @@ def _not_text(record: msgspec.Struct, *names: str) -> Iterator[str]:
 
 
 def _not_time(record: msgspec.Struct, name: str) -> Iterator[str]:
-    """Say whether the named field is no time with a zone."""
+    """Return True if the named field is no time with a zone."""
     value = getattr(record, name)
     if value is _MISSING:
         return
@@ -287,7 +287,7 @@ def _not_time(record: msgspec.Struct, name: str) -> Iterator[str]:
 
 
 def _is_number(value: object, *kinds: type) -> bool:
-    """Return whether ``value`` is a number, which a boolean is not here."""
+    """Return True if ``value`` is a number, which a boolean is not here."""
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 

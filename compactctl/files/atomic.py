@@ -124,7 +124,7 @@ def sweep(root: str, name: re.Pattern[str]) -> None:
 
 
 def _is_in_use(name: str, folder: int) -> bool:
-    """Return whether another process is writing the temporary file."""
+    """Return True if another process is writing the temporary file."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:

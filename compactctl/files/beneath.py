@@ -81,7 +81,8 @@ def write_beneath(
         OSError: as the system gave it.
 
     """
-    os.makedirs(root, exist_ok=True)  # noqa: PTH103 (a name)
+    with contextlib.suppress(FileExistsError):  # what is no folder is told by opening it
+        os.makedirs(root, exist_ok=True)  # noqa: PTH103 (a name)
     folder = os.open(root, _FOLDER)
     try:
         for part in parts[:-1]:

@@ -36,7 +36,7 @@ def kind_of(head: bytes) -> Kind | None:
 
 
 def is_packed(head: bytes) -> bool:
-    """Return whether a file that starts with ``head`` is compressed."""
+    """Return True if a file that starts with ``head`` is compressed."""
     return kind_of(head) is not None
 
 

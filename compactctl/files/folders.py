@@ -60,7 +60,7 @@ def find_transcripts(
 
 
 def is_transcript(name: str) -> bool:
-    """Return whether a file found in a folder counts; hidden ones are temporary files."""
+    """Return True if a file found in a folder counts; hidden ones are temporary files."""
     return name.endswith(_SUFFIXES) and not name.startswith(".")
 
 
@@ -84,7 +84,7 @@ def size_of(path: str, *, follow: bool = True) -> int:
 
 
 def _is_manifest(entry: os.DirEntry[str]) -> bool:
-    """Return whether a bulk run wrote the file; its outputs can be compacted again."""
+    """Return True if a bulk run wrote the file; its outputs can be compacted again."""
     if entry.name != MANIFEST or not entry.is_file(follow_symlinks=False):
         return False
     try:

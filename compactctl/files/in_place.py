@@ -136,7 +136,7 @@ def _lease(handle: int) -> bool | None:
 
 
 def _is_awaited(handle: int) -> bool:
-    """Return whether a process waits to open the file for writing."""
+    """Return True if a process waits to open the file for writing."""
     return fcntl.fcntl(handle, fcntl.F_GETLEASE) != fcntl.F_RDLCK
 
 
@@ -190,7 +190,7 @@ def _backup_name(path: str | Path, number: int) -> str:
 
 
 def _back_up(path: Path, handle: int) -> str:
-    """Give the file another name, the first that is free; on a disk without links, copy it."""
+    """Link the file to another name, the first that is free; on a disk without links, copy it."""
     found = os.fstat(handle)
     number = 0
     for name, old in _backups(path):

@@ -61,7 +61,7 @@ def _packed(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
 
 
 def is_terminal() -> bool:
-    """Return whether standard output is a terminal, which gets no transcript unasked."""
+    """Return True if standard output is a terminal, which gets no transcript unasked."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -119,7 +119,7 @@ def _in_place(output: str | None, source: str) -> Path:
     path = Path(os.path.realpath(source))
     found = _stat(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"--in-place needs a file, which {source} is not")
+        raise UsageError(f"--in-place needs a file, which '{source}' is not")
     with contextlib.suppress(OSError), path.open("rb") as file:
         if is_packed(file.read(MAGIC_LENGTH)):
             raise UsageError("--in-place writes no packed files; write to another with -o")
@@ -142,7 +142,7 @@ def _stat_stream(stream: TextIO | None) -> os.stat_result | None:
 
 
 def _is_input(found: os.stat_result, source: str) -> bool:
-    """Return whether ``found`` is the file that is read, by whatever name."""
+    """Return True if ``found`` is the file that is read, by whatever name."""
     read = _stat_stream(sys.stdin) if source == STANDARD else _stat(source)
     return read is not None and _is_one_file(found, read)
 
@@ -196,6 +196,6 @@ def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | No
 
 
 def _holds(path: Path, chunks: Iterable[bytes]) -> bool:
-    """Return whether a file holds just these bytes, which are never put together for it."""
+    """Return True if a file holds just these bytes, which are never put together for it."""
     with path.open("rb") as file:
         return all(file.read(len(chunk)) == chunk for chunk in chunks) and not file.read(1)

@@ -88,20 +88,31 @@ def _blaming(path: str) -> Iterator[None]:
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != STANDARD:
-        if os.path.isdir(path):  # noqa: PTH112 (no need of pathlib)
-            raise InputError(
-                "is a directory; name a file in it (validate takes folders, as does compact -o DIR)"
-            )
-        file = open_to_read(path)
-        if _is_device(os.fstat(file.fileno())):
-            file.close()
-            raise InputError("is a device; give a FILE or a pipe")
-        return file
+        return open_file(path)
     if sys.stdin is None:  # started with <&-
         raise InputError("standard input is closed; give a FILE or a pipe")
     if sys.stdin.isatty():
         say("compactctl: reading from the terminal; give a FILE or a pipe")
     return contextlib.nullcontext(sys.stdin.buffer)
+
+
+def open_file(path: str) -> BinaryIO:
+    """Open what has an end: a file, or a pipe that somebody writes to.
+
+    Raises:
+        InputError: it is anything else.
+        OSError: as the system gave it.
+
+    """
+    if os.path.isdir(path):  # noqa: PTH112 (no need of pathlib)
+        raise InputError(
+            "is a directory; name a file in it (validate takes folders, as does compact -o DIR)"
+        )
+    file = open_to_read(path)
+    if _is_device(os.fstat(file.fileno())):
+        file.close()
+        raise InputError("is a device; give a FILE or a pipe")
+    return file
 
 
 def _open_found(path: str, root: str) -> BinaryIO:
@@ -112,7 +123,7 @@ def _open_found(path: str, root: str) -> BinaryIO:
 
 
 def _is_device(found: os.stat_result) -> bool:
-    """Return whether it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
+    """Return True if it may never end; a pipe is fine, <(command) is one, and so is /dev/null."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev != os.stat(os.devnull).st_rdev  # noqa: PTH116 (no need of pathlib)
     return stat.S_ISBLK(found.st_mode)
