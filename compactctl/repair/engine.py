@@ -167,11 +167,11 @@ def _without_stale(
 ) -> Sequence[Message]:
     """Take out the thinking that was signed over what is another text now, or all of it."""
     first = first_change(now.messages, messages)
-    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
+    stale = thinking.stale_thinking(messages, first, mode)
     if not stale:
         return messages
     why = "dropped, as was asked for" if mode == "drop" else "dropped, what precedes it changed"
-    thoughts = (b for m in messages for b in m.blocks if b.kind == "thinking" and key(b) in stale)
+    thoughts = (block for m in messages for block in m.blocks if key(block) in stale)
     deeds += [Deed(THINKING, block.entry, why) for block in thoughts]
     return apply(messages, stale)
 
