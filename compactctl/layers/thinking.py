@@ -14,6 +14,7 @@ from typing import Literal
 from compactctl.model import Block, Message
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import open_loop
+from compactctl.view.reasoning import is_sealed
 
 Mode = Literal["auto", "keep", "drop"]
 
@@ -55,8 +56,3 @@ def stale_thinking(
         for block in message.blocks
         if block.kind == "thinking" and not block.bound
     }
-
-
-def is_sealed(block: Block) -> bool:
-    """Return True for history that only the provider and the account that wrote it can read."""
-    return block.kind == "other" and block.bound

@@ -171,8 +171,8 @@ def _without_stale(
     if not stale:
         return messages
     why = "dropped, as was asked for" if mode == "drop" else "dropped, what precedes it changed"
-    thoughts = (block for m in messages for block in m.blocks if key(block) in stale)
-    deeds += [Deed(THINKING, block.entry, why) for block in thoughts]
+    gone = (block for m in messages for block in m.blocks if key(block) in stale)
+    deeds += [Deed(THINKING, b.entry, f"{b.type} {why}" if b.type else why) for b in gone]
     return apply(messages, stale)
 
 

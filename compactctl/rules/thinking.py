@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compactctl.rules.rule import ANTHROPIC, RESPONSES, Breach, Rule
 from compactctl.view.pairs import Place, is_prompt
+from compactctl.view.reasoning import is_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,12 +46,24 @@ RULES = (
             "item"
         },
     ),
+    Rule(
+        id="SEALED-01",
+        profiles=RESPONSES,
+        severity="info",
+        says="earlier history is a summary that only the provider and account that wrote it can "
+        "read",
+        fix="with another account or provider, drop it and all reasoning with `--thinking drop`",
+        provider={"openai-responses": "The encrypted content could not be verified"},
+    ),
 )
 
 
 def find(context: RuleContext) -> Iterator[Breach]:
     """Look at what follows thinking, and at what the open loop begins with."""
     messages = context.messages
+    for found in context.of("other"):
+        if is_sealed(found.block):
+            yield Breach("SEALED-01", found.place, found.block.type)
     thoughts = context.of("thinking")
     if not thoughts:
         return

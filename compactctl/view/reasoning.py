@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from compactctl.view.index import View
 
 
+def is_sealed(block: Block) -> bool:
+    """Return True for history that only the provider and the account that wrote it can read."""
+    return block.kind == "other" and block.bound
+
+
 def step_of(blocks: Sequence[Block], at: int) -> range:
     """Return the step that block ``at`` is in."""
     start = at

@@ -281,6 +281,12 @@ def reasoning_without_its_item(draw, said):
     draft.blocks.append(thinking())
 
 
+@breaks("SEALED-01", "openai-responses")
+def history_that_only_the_provider_reads(draw, said):
+    sealed = Block("other", type="compaction", bound=True, opaque=9)
+    said.insert(draw(st.integers(0, len(said))), Draft("system", sealed))
+
+
 SERVED = ("server_tool_use", "web_search_tool_result"), ("mcp_tool_use", "mcp_tool_result")
 
 
