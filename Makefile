@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SAMPLES := sample_transcripts
 
-.PHONY: demo test check fmt lint types fuzz fuzz-files heavy bench bench-peers bench-savings clean
+.PHONY: demo test check fmt lint types fuzz fuzz-files heavy bench bench-peers bench-savings clients clean
 
 ## Run the main job on a sample: the whole pipe, then compact in one process.
 demo: $(VENV)/.run
@@ -64,6 +64,10 @@ bench-peers: $(VENV)/peers/.done
 bench-savings: $(VENV)/.dev
 	$(BIN)/python tests/bench/savings.py
 
+## Let real agents go on with compacted sessions: Claude Code, Codex CLI and pi, from npm (1.1 GB).
+clients: $(VENV)/clients/.done $(VENV)/.run
+	$(BIN)/python tests/clients/run_clients.py
+
 clean:
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
@@ -81,4 +85,12 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 $(VENV)/peers/.done: tests/bench/peers.txt
 	$(PYTHON) -m venv $(VENV)/peers
 	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -r tests/bench/peers.txt
+	@touch $@
+
+$(VENV)/clients/.done: tests/clients/package.json
+	@command -v node >/dev/null && command -v npm >/dev/null \
+	|| { echo 'clients: node and npm are needed; install Node.js 20 or later and run this again' >&2; exit 1; }
+	@mkdir -p $(VENV)/clients
+	@cp tests/clients/package.json $(VENV)/clients/
+	npm install --prefix $(VENV)/clients --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -75,9 +75,11 @@ class EntryGraph:
         return places
 
     @cached_property
-    def has_forks(self) -> bool:
-        """True if two entries have one parent, be they deleted or not."""
-        return len(set(self.parents)) < len(self.parents) - max(self.parents.count(None) - 1, 0)
+    def is_chain(self) -> bool:
+        """True if each entry follows the one in front of it, be they deleted or not."""
+        ids = list(filter(None, self.ids))
+        parents = list(compress(self.parents, self.ids))
+        return parents[1:] == ids[:-1]
 
     @cached_property
     def is_ordered(self) -> bool:

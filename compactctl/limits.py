@@ -50,6 +50,8 @@ def limits(
         return _limits_of_window(window, RESERVE if reserve is None else reserve)
     if reserve is not None:
         raise UsageError("--reserve is a part of --window: give both")
+    if reactive and soft is not None:
+        raise UsageError("--soft-limit does not belong to --reactive, which compacts at any size")
     if hard is None:
         hard = HARD_LIMIT
     if soft is None:

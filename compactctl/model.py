@@ -25,6 +25,10 @@ BARE = "string"
 """The ``type`` of a text that stands where a provider wants content blocks, and is none."""
 
 
+COMPACTION = "compactctl.compaction"
+"""The type of the line that stands in front of a summary: what precedes it is out of the view."""
+
+
 class Image(msgspec.Struct, frozen=True, gc=False):
     """An image by what its header says. ``size`` is bytes of the file, 0 pixels if unknown."""
 

@@ -15,13 +15,14 @@ from compactctl.layers.base import Action, Change, Context
 from compactctl.model import MADE, Message
 from compactctl.rules import BY_ID
 from compactctl.rules.check import Problem, breaks_pairs, pair_problems
-from compactctl.tokens import Counter, count_view, recount_view
+from compactctl.text import plural
+from compactctl.tokens import Counter, count_block, count_view, recount_view
 from compactctl.transcript import usage
 from compactctl.transcript.loading import Transcript, session
 from compactctl.transcript.rewrite import Output, account, rewrite, write
 from compactctl.transcript.usage import Recorded
 from compactctl.view.compare import first_change
-from compactctl.view.edits import Edits, apply
+from compactctl.view.edits import Edits, apply, key
 from compactctl.view.index import View
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -124,7 +125,8 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
     view = transcript.messages if messages is None else messages
     form = transcript.format
     answered = form.answers_open_calls
-    for problem in pair_problems(view, form.profile, calls_are_answered=answered):
+    unread = transcript.unread()
+    for problem in pair_problems(view, form.profile, calls_are_answered=answered, unread=unread):
         if breaks_pairs(problem):
             raise InvalidTranscriptError(
                 describe(problem), file=transcript.name, line=line_of(transcript, view, problem)
@@ -275,6 +277,7 @@ def _take(
     first = first_change(old, new)
     stale = thinking.stale_thinking(new, first, mode)
     if stale:
+        change = _with_thinking(change, new, stale, counter)
         new = apply(new, stale, joins_answers=form.joins_answers)
         first = first_change(old, new)
     same = Step(name, before, before, len(old), len(old), (), change.note, None)
@@ -292,6 +295,22 @@ def _take(
     return _Draft(
         draft.transcript, View(new), draft.origins, edits, change.mark, draft.recorded
     ), step
+
+
+def _with_thinking(
+    change: Change, messages: Sequence[Message], stale: Edits, counter: Counter
+) -> Change:
+    """Name the thinking that goes: one action for each block of it, and their sum in the note."""
+    actions = [
+        Action("thinking", block.entry, None, count_block(counter, block))
+        for message in messages
+        for block in message.blocks
+        if key(block) in stale
+    ]
+    tokens = sum(action.tokens_before for action in actions)
+    said = f"{plural(len(actions), 'thinking block')} removed ({plural(tokens, 'token')})"
+    note = f"{change.note}, {said}" if change.note else said
+    return msgspec.structs.replace(change, actions=[*change.actions, *actions], note=note)
 
 
 def _with_usage(old: _Draft, new: _Draft, step: Step, counter: Counter) -> _Draft:

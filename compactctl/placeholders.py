@@ -258,13 +258,13 @@ def newest(what: Pruned, most: int) -> Pruned:
     return what
 
 
-def shorter(what: Pruned) -> Pruned:
-    """Leave out about a tenth of the list that is furthest above its share, the oldest items."""
+def shorter(what: Pruned, part: int = 10) -> Pruned:
+    """Leave out one ``part`` of the list that is furthest above its share, the oldest items."""
     size = {name: sum(map(len, what.items(name))) / share for name, share in _SHARES.items()}
     name = max(size, key=lambda name: size[name])
     many = len(what.items(name))
     if many:
-        return _without_last(what, name, max(1, many // 10))
+        return _without_last(what, name, max(1, many // part))
     return msgspec.structs.replace(what, pointers=what.pointers[1:])
 
 

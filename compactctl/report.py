@@ -11,6 +11,7 @@ import msgspec
 from compactctl._version import __version__
 from compactctl.console import say
 from compactctl.errors import InputError
+from compactctl.files.pipes import open_to_write
 from compactctl.jsonl import exact
 from compactctl.rules import BY_ID
 from compactctl.rules.rule import CHAT
@@ -19,9 +20,10 @@ from compactctl.transcript.accounting import LineCounts
 from compactctl.view import pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from compactctl.layers.base import Action
+    from compactctl.model import Message
     from compactctl.pipeline import Result, Step
     from compactctl.transcript.accounting import Output
     from compactctl.transcript.loading import Transcript
@@ -29,10 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["append", "details", "line", "open_tail", "plain", "record", "say"]
 
 _OPEN_TAIL = "TAIL-01"
+_TOO_LONG = "FILE-19"
+
+_NAMED = 3
+"""Files that are named of one call; a patch may change very many."""
 
 
-def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
-    """Give the line for people (CONTRACT §4)."""
+def line(step: Step, tokenizer: str, *, approximate: bool = False, more: str = "") -> str:
+    """Return the line for people; ``more`` is what is to be said beside what the step did."""
     about = "≈" if approximate else ""
     before, after = step.tokens_before, step.tokens_after
     size = f"{about}{plural(before, 'token')}"
@@ -43,27 +49,78 @@ def line(step: Step, tokenizer: str, *, approximate: bool = False) -> str:
     first = ""
     if step.first_changed is not None:
         first = f", first change at message {step.first_changed}"
-    return f"{step.layer}: {size}{note}{first} [{tokenizer}]"
+    return f"{step.layer}: {size}{note}{first}{more} [{tokenizer}]"
 
 
-def details(step: Step, transcript: Transcript) -> list[str]:
-    """Give a line for each action, for ``-v``."""
+def besides(result: Result) -> str:
+    """Return what no layer says for itself: images that went, lines that could not be read."""
+    before, after = (count_images(m) for m in (result.transcript.messages, result.messages))
+    images = f", {plural(before - after, 'image')} taken out" if after < before else ""
+    return f"{images}{unreadable(count_unreadable(result.transcript))}"
+
+
+def count_images(messages: Sequence[Message]) -> int:
+    """Count the images, also those in results."""
+    return sum(
+        (block.kind == "image") + sum(piece.kind == "image" for piece in block.content)
+        for message in messages
+        for block in message.blocks
+    )
+
+
+def count_unreadable(transcript: Transcript) -> int:
+    """Count the lines that hold something, but no record that could be read."""
+    if not transcript.unreadable:
+        return 0
+    return transcript.unreadable - sum(not entry.raw.strip() for entry in transcript.entries)
+
+
+def unreadable(many: int) -> str:
+    """Return the end of a line for people that says so; "" where there is nothing to say."""
+    return f", {plural(many, 'line')} unreadable" if many > 0 else ""
+
+
+def details(step: Step, about: Mapping[str, str], transcript: Transcript) -> list[str]:
+    """Return a line for each action, for ``-v``; ``about`` is :func:`subjects`."""
     return [
         f"  line {transcript.line_of(action.entry) or '?'}: {action.rule}"
-        f"{f' {action.call_id}' if action.call_id else ''}: "
+        f"{f' {action.call_id}' if action.call_id else ''}{about.get(action.call_id or '', '')}: "
         f"{action.tokens_before:,} → {plural(action.tokens_after, 'token')}"
         f"{f', {action.pointer}' if action.pointer else ''}"
         for action in step.actions
     ]
 
 
+def subjects(transcript: Transcript) -> dict[str, str]:
+    """Return for each call id its tool and the files that it is about, in brackets."""
+    # Only here: validate and the stages of durable records do without.
+    from compactctl.view.index import View  # noqa: PLC0415
+    from compactctl.view.reads import reads_of  # noqa: PLC0415
+    from compactctl.view.tools import changes  # noqa: PLC0415
+
+    found: dict[str, str] = {}
+    for each in View(transcript.messages).answered:
+        reads = [read.path for read in reads_of(each.call, each.result)]
+        changed = [path for path, _ in changes(each.call)]
+        files = list(dict.fromkeys([*reads, *changed]))
+        more = [f"and {len(files) - _NAMED} more"] if len(files) > _NAMED else []
+        found[each.call.call_id or ""] = f" ({' '.join([each.call.tool, *files[:_NAMED], *more])})"
+    return found
+
+
 def open_tail(transcript: Transcript) -> int | None:
-    """Give the line of the first call at the end that has no result yet (CONTRACT §1)."""
+    """Return the line of the first call at the end that has no result yet.
+
+    A call whose result may stand in a line too long to be read is not open.
+    """
     messages = transcript.messages
     tail = messages[pairs.open_tail(messages, joined=transcript.format.profile not in CHAT) :]
+    unread = max((f.line for f in transcript.faults if f.rule == _TOO_LONG), default=0)
     for interaction in pairs.pair(tail).interactions:
         if interaction.result is None:
-            return transcript.entries[pairs.block_at(tail, interaction.call).entry].line
+            line = transcript.entries[pairs.block_at(tail, interaction.call).entry].line
+            if line > unread:
+                return line
     return None
 
 
@@ -175,7 +232,7 @@ def append(path: str, entry: dict[str, Any]) -> None:
     """
     line = exact.dump(entry) + b"\n"
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = open_to_write(path, os.O_APPEND | os.O_CREAT)
         try:
             written = os.write(handle, line)
             if written < len(line):

@@ -16,6 +16,7 @@ SECTIONS = (
 GOAL, STATUS, CONSTRAINTS, OBSERVED, MODIFIED, OPEN_RESULTS, NEXT = SECTIONS
 
 ASKED = "The user asked: "
+ALSO = "The user also said: "
 ANSWERED = "The last request answers: "
 SAID = "The assistant last said: "
 BRANCH = "Branch or commit: "
@@ -100,8 +101,13 @@ _LISTS = re.compile(r"<(read-files|modified-files)>\s*(.*?)\s*</\1>", re.DOTALL)
 _ANALYSIS = re.compile(
     r"<analysis>.*?</analysis>|^Analysis:\s*\n.*?(?=^Summary:\s*$)", re.DOTALL | re.MULTILINE
 )
+_TRAILER = re.compile(
+    r"^(?:If you need specific details from before compaction"
+    r"|(?:Please c|C)ontinue the conversation from where).*\Z",
+    re.DOTALL | re.MULTILINE,
+)
 _ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•]|\d{1,2}[.)]|\[[ xX]\])[ \t]+)|\n\s*\n")
-_BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+_BULLET = re.compile(r"\A[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 _END = 1500
 """Characters that are taken from the end of a summary that has no sections."""
 ENDED = "An earlier summary ended: "
@@ -131,15 +137,18 @@ def read_any(text: str) -> dict[str, list[str]]:
     for listed in _LISTS.finditer(text):
         name = OBSERVED if listed[1] == "read-files" else MODIFIED
         found[name] += [path.strip() for path in listed[2].splitlines() if path.strip()]
-    rest = _ANALYSIS.sub("", _LISTS.sub("", text))
+    rest = _TRAILER.sub("", _ANALYSIS.sub("", _LISTS.sub("", text)))
     parts = _parts(rest)
     if not parts:
         end = " ".join(rest[-_END:].split())
         return found | {STATUS: [ENDED + end]} if end else found
     for heading, body in sorted(parts, key=lambda part: bool(_DETAIL.search(part[0]))):
         name = _section(heading)
-        start = "" if name != STATUS else ASKED if _ASKED.search(heading) else f"{heading}: "
-        found[name] += [start + item for item in _items(body)]
+        items = _items(body)
+        if name == STATUS and _ASKED.search(heading):
+            found[name] += [ASKED + item.strip('"“”') for item in items]
+        else:
+            found[name] += [f"{heading}: {item}" if name == STATUS else item for item in items]
     return found
 
 

@@ -42,6 +42,12 @@ def escape_terminal(text: str) -> str:
     return _TERMINAL.sub(_plain_escape, text)
 
 
+def escape_json(line: bytes) -> bytes:
+    """Return a line of JSON that says the same and cannot act on a terminal."""
+    body = line.rstrip(b"\n")
+    return _TERMINAL.sub(_json_escape, body.decode()).encode() + line[len(body) :]
+
+
 def _json_escape(match: re.Match[str]) -> str:
     char = match[0]
     if char in '"\\':
@@ -59,6 +65,12 @@ def _plain_escape(match: re.Match[str]) -> str:
     if code < _FIRST_BEYOND_LATIN:
         return _SHORT.get(char) or f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < _FIRST_ASTRAL else f"\\U{code:08x}"
+
+
+def sizes(before: int, after: int) -> str:
+    """Return what became of a size: ``1,000 → 250 (−75.0%)``."""
+    share = f" ({(after - before) / before:+.1%})".replace("-", "−") if before != after else ""
+    return f"{before:,} → {after:,}{share}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

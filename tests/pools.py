@@ -166,3 +166,9 @@ SMALL = {
 
 MEASURES = ("keep_turns", "keep_messages", "keep_tokens")
 """Options of prune of which no more than one may be given."""
+OF_MODE = {
+    "drop": ("mode", *MEASURES, "no_marker"),
+    "snip": ("mode", "head", "max_messages", "no_marker"),
+    "clear": ("mode", "keep_results"),
+}
+"""Options of prune that each of its modes takes."""

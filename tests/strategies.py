@@ -229,6 +229,8 @@ def options(draw, names=layers.ORDER, *, room=False):
     if "prune" in given:
         measure = draw(st.sampled_from(pools.MEASURES))
         given["prune"] |= dict.fromkeys(set(pools.MEASURES) - {measure})
+        belong = pools.OF_MODE[given["prune"]["mode"]]
+        given["prune"] = {key: value for key, value in given["prune"].items() if key in belong}
     if room and "truncate" in given:
         given["truncate"] |= {"max_tokens": 170, "batch_tokens": None}
     return given

@@ -320,7 +320,7 @@ def rewound(monkeypatch):
 def test_a_rewind_is_told(monkeypatch):
     (found,) = findings(rewound(monkeypatch).lines())
     assert (found.rule, found.severity, found.line) == ("FILE-14", "info", 13)
-    assert found.text.endswith("(lines 12, 13)")
+    assert found.text.endswith("(line 12: 1 entry, --leaf u12; line 13: 2 entries, in the view)")
 
 
 def test_many_rewinds_to_one_place_are_one_finding(monkeypatch):
@@ -328,7 +328,7 @@ def test_many_rewinds_to_one_place_are_one_finding(monkeypatch):
     for _ in range(20):
         made.user("Or in D.", parent="u11")
     (found,) = findings(made.lines())
-    assert found.text.endswith("(lines 12, 13, 15, 16, 17, 18, 19, 20 …)")
+    assert found.text.endswith("line 20: 1 entry, --leaf u20 …)")
 
 
 def test_entries_of_unknown_types_are_counted(monkeypatch):

@@ -119,6 +119,17 @@ def test_a_shorter_read_leaves_a_longer_one_where_nothing_else_tells():
     assert goes(*reading("a", one_line), *reading("b", one_line[:400])) == []
 
 
+def test_a_file_that_an_edit_made_shorter_is_shown_by_all_that_is_left():
+    longer, shorter = part(1, 300, NUMBERINGS[0]), part(1, 200, NUMBERINGS[0])
+    edit = exchange("e", "ok", tool="Edit", file_path="/w/a.py")
+    assert goes(*reading("a", longer), *edit, *reading("b", shorter)) == ["a"]
+    assert goes(*reading("a", longer), *reading("b", shorter)) == []
+    assert goes(*edit, *reading("a", longer), *reading("b", shorter)) == []
+    assert goes(*reading("a", longer), *edit, *reading("b", f"{shorter}\n(no more here)")) == []
+    more = reading("a", part(150, 300, NUMBERINGS[0]), offset=150)
+    assert goes(*more, *edit, *reading("b", shorter)) == []
+
+
 @pytest.mark.parametrize("known", ["x = 1", part(1, 30), part(1, 30, NUMBERINGS[0])])
 @pytest.mark.parametrize(
     "error", ["Error: ENOENT: no such file: /w/a.py", "Traceback:\n" + "at x = 1 here\n" * 99, "{}"]
@@ -144,10 +155,8 @@ def test_lines_that_are_not_counted_from_the_start_are_shown_by_all_of_them(give
 
 
 def shown(answer, **given):
-    found = Shown(
-        reads_of(made := read("c", **given), result("c", answer))[0], result("c", answer), "c"
-    )
-    assert made.call_id == found.by
+    answered = result("c", answer)
+    found = Shown(reads_of(read("c", **given), answered)[0], answered)
     return found.start, found.stop, found.sure
 
 

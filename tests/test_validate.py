@@ -268,6 +268,31 @@ def test_links_in_a_folder_are_not_followed(run, folder, tmp_path_factory):
     assert "secret" not in run(folder)[2]
 
 
+def test_links_to_files_in_a_folder_are_not_followed_but_named(run, tmp_path):
+    (tmp_path / "outside.jsonl").write_bytes(INVALID)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/link.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    (tmp_path / "in/loop.jsonl").symlink_to("loop.jsonl")
+    assert run(tmp_path / "in")[0] == 3  # nothing in it was checked
+    (tmp_path / "in/own.jsonl").write_bytes(VALID)
+    code, _, err = run(tmp_path / "in")
+    assert code == 0
+    skipped = "skipped: is a symbolic link; name the file that it points to"
+    assert [line for line in err.splitlines() if "skipped" in line] == [
+        f"{tmp_path}/in/link.jsonl: {skipped}",
+        f"{tmp_path}/in/loop.jsonl: {skipped}",
+    ]
+    assert "1 file: 1 valid" in err
+
+
+def test_a_link_that_is_named_is_the_users_choice(run, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/own.jsonl").write_bytes(VALID)
+    (tmp_path / "folder").symlink_to("in")
+    (tmp_path / "link.jsonl").symlink_to("in/own.jsonl")
+    assert run(tmp_path / "folder")[0] == run(tmp_path / "link.jsonl", "--check")[0] == 0
+
+
 def test_one_file_alone_that_cannot_be_read_is_one_line(run, tmp_path):
     code, out, err = run(tmp_path / "missing.jsonl")
     assert (code, out) == (3, b"")

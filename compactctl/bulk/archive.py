@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _QUICK = 1
 """The gzip level for what is packed already."""
 
+TEMPORARY = re.compile(r"\.[0-9a-f]{64}(?:\.gz|-[0-9a-f]{64})\.[0-9a-f]{8}")
+"""What is called so in an archive is not whole yet."""
+
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -62,10 +65,10 @@ class Archive:
         digest = digest or hashlib.sha256(raw).hexdigest()
         if not self.has(digest):
             level = (_QUICK,) if is_packed(raw[:MAGIC_LENGTH]) else ()
-            self._storage.put(self._object(digest), gzip_bytes(raw, *level))
+            self._put(self._object(digest), gzip_bytes(raw, *level))
         for key in made:
             if key is not None and key != digest:
-                self._storage.put(self._entry(key, digest), b"")
+                self._put(self._entry(key, digest), b"")
 
     def has(self, digest: str) -> bool:
         """Return whether the original of that hash is kept."""
@@ -73,7 +76,7 @@ class Archive:
 
     def note_unchanged(self, digest: str) -> None:
         """Remember that a file is its own original, which needs no copy."""
-        self._storage.put(self._entry(digest, digest), b"")
+        self._put(self._entry(digest, digest), b"")
 
     def put_read(self, file: str, result: Result) -> None:
         """Keep what one stage has read of ``file``; see ``compactctl.bulk.keep_original``."""
@@ -100,7 +103,7 @@ class Archive:
 
         """
         itself = _by_hash(raw)
-        digest = _in_manifest(name, next(iter(itself))) or self._find(name, raw, list(itself))
+        digest = self._find(name, raw, list(itself))
         if digest in itself:
             return itself[digest]
         path = self._object(digest)
@@ -117,6 +120,9 @@ class Archive:
             raise NotRestoredError(f"its original, {digest}, does not match its hash", file=name)
         return found
 
+    def _put(self, path: str, data: bytes) -> None:
+        self._storage.put(path, data, self._folder)
+
     def _object(self, digest: str) -> str:
         return join(self._folder, f"{digest[:2]}/{digest}.gz")
 
@@ -124,10 +130,16 @@ class Archive:
         return join(self._folder, f"index/{key[:2]}/{key}-{digest}")
 
     def _find(self, name: str, raw: bytes, own: list[str]) -> str:
-        """Find the hash of the original by the index, then by the record of the compaction."""
+        """Find the hash of the original by the index, then by the record of the compaction.
+
+        Of several that the index has, the manifest may say which; it is not believed beyond that.
+        """
         for key in [*own, *_recorded(raw)]:
             found = self._index(key)
             if len(found) > 1:
+                said = _in_manifest(name, own[0])
+                if said in found:
+                    return said
                 raise NotRestoredError(
                     f"{len(found)} originals were compacted to these very bytes: "
                     f"{', '.join(found)}",

@@ -1,32 +1,36 @@
 """A bulk run from its command line to its exit code."""
 
 # Names stay strings: a path and a URL are the same to most of this.
-# ruff: noqa: PTH108, PTH113, PTH118
+# ruff: noqa: PTH113
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from compactctl import formats
 from compactctl.bulk import manifest, targets
+from compactctl.bulk.archive import TEMPORARY
 from compactctl.bulk.plan import batches, plan, refuse_report
 from compactctl.bulk.progress import Progress
 from compactctl.bulk.scheduler import Stop, outcomes, start, stoppable
+from compactctl.console import say
 from compactctl.errors import UsageError
+from compactctl.files.atomic import sweep
+from compactctl.text import plural
 from compactctl.tokens import load_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from compactctl.bulk.manifest import ManifestLine
     from compactctl.bulk.settings import Settings
     from compactctl.bulk.task import Job
 
 _SOME_FAILED = 6
 _TEMPORARY = re.compile(r"\..+\.jsonl(\.gz|\.zst)?\.[0-9a-f]{8}")
-"""What ``write_file`` calls a file that is not whole yet."""
+"""What is called so in an output is not whole yet."""
 
 
 def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
@@ -34,6 +38,7 @@ def run(sources: Sequence[str], out: str | None, settings: Settings) -> int:
     _check(out, settings)
     recipe = settings.recipe
     previous = manifest.last_lines(out) if settings.resume and out else None
+    _say_what_is_redone(previous or {}, settings)
     jobs = plan(sources, out, in_place=settings.in_place, archive=recipe.archive, previous=previous)
     del previous
     refuse_report(recipe.report, jobs)
@@ -77,15 +82,23 @@ def _check(out: str | None, settings: Settings) -> None:
 def _sweep(out: str | None, settings: Settings) -> None:
     """Remove what a run or a worker that was killed had not finished writing.
 
-    The manifest is ours alone, so nobody else writes here now.
+    In an archive only to resume: there may be very many files.
     """
-    if out is None or targets.is_url(out) or settings.recipe.dry_run:
-        return
-    for folder, _, files in os.walk(out):
-        for name in files:
-            if _TEMPORARY.fullmatch(name):
-                with suppress(OSError):
-                    os.unlink(os.path.join(folder, name))
+    archive = settings.recipe.archive if settings.resume else None
+    for folder, name in ((out, _TEMPORARY), (archive, TEMPORARY)):
+        if folder is not None and not targets.is_url(folder) and not settings.recipe.dry_run:
+            sweep(folder, name)
+
+
+def _say_what_is_redone(previous: Mapping[str, ManifestLine], settings: Settings) -> None:
+    """Say that a resumed run has other options than what it is to go on with."""
+    lines = [line for line in previous.values() if line.status != "failed"]
+    others = sum(line.options != settings.recipe.options for line in lines)
+    if others and not settings.quiet:
+        say(
+            f"compactctl: {plural(others, 'file')} of the manifest had other options or another "
+            "version; done again"
+        )
 
 
 def _drive(

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+FOR_THE_DRIVER = (signal.SIGINT, signal.SIGTERM)
+"""Signals that reach the whole group; the driver takes them, and workers finish what they have."""
+
+
 class OverdueError(BaseException):
     """A file took too long. A ``BaseException``, so that no ``except Exception`` swallows it."""
 
@@ -71,8 +75,8 @@ def _by_timer(seconds: float) -> Iterator[None]:
 
 def begin_worker(memory: int) -> None:
     """Set up a process that a local pool started; ``memory`` is bytes of address space or 0."""
-    # Ctrl-C reaches the whole group. The driver takes it, and workers finish what they have.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in FOR_THE_DRIVER:
+        signal.signal(number, signal.SIG_IGN)
     if memory:
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = memory if hard == resource.RLIM_INFINITY else min(memory, hard)

@@ -8,8 +8,11 @@ Lines are only appended, and the last one of a source wins. Only the driver writ
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import os
+import stat
 import time
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -24,11 +27,18 @@ from compactctl.jsonl import exact
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_FLAGS = (
+    os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+)  # of a FIFO nobody is waited for
+
 FileStatus: TypeAlias = Literal["done", "unchanged", "skipped", "failed"]
 
 
 class ManifestLine(msgspec.Struct, frozen=True, gc=False):
-    """What became of one file; hashes are of the files as they are stored."""
+    """What became of one file; hashes and bytes are of the files as they are stored.
+
+    ``options`` is the digest of what it was compacted with.
+    """
 
     source: str
     output: str | None
@@ -41,19 +51,30 @@ class ManifestLine(msgspec.Struct, frozen=True, gc=False):
     layers: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    bytes_before: int | None = None
+    bytes_after: int | None = None
+    options: str | None = None
 
 
 def encode(line: ManifestLine) -> bytes:
     """Return one line as bytes; names that are no Unicode leave as escapes."""
-    return exact.dump(msgspec.structs.asdict(line)) + b"\n"
+    members = msgspec.structs.asdict(line)
+    return exact.dump(members | {"check": _check(line)}) + b"\n"
+
+
+def _check(line: ManifestLine) -> str:
+    """Return the digest by which a line is known that somebody edited."""
+    return hashlib.sha256(exact.dump(msgspec.structs.asdict(line))).hexdigest()[:16]
 
 
 def _decode(raw: bytes) -> ManifestLine | None:
-    """Read one line; None for what a killed run left of its last one."""
+    """Read one line; None for what a killed run left of its last one, and for an edited one."""
     try:
-        return msgspec.convert(exact.parse(raw), ManifestLine)
+        members = exact.parse(raw)
+        line = msgspec.convert(members, ManifestLine)
     except (exact.NotJsonError, msgspec.ValidationError):
         return None
+    return line if members.get("check") == _check(line) else None
 
 
 def lines(data: bytes) -> Iterator[ManifestLine]:
@@ -76,10 +97,12 @@ class LocalManifest:
         self._path = os.path.join(out, MANIFEST)
         try:
             os.makedirs(out, exist_ok=True)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._handle = os.open(self._path, flags, 0o600)
+            self._handle = os.open(self._path, _FLAGS, 0o600)
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=self._path) from None
+            why = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise InputError(f"cannot be written: {why}", file=self._path) from None
+        if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+            raise InputError("is no regular file; move it away", file=self._path)
         self._lock(out)
         size = os.fstat(self._handle).st_size
         if size and os.pread(self._handle, 1, size - 1) != b"\n":

@@ -71,6 +71,7 @@ def _job(
         output,
         None if in_place or output is None else targets.absolute(output),
         found.size,
+        targets.absolute(out or ""),
         in_place,
         previous.get(found.source),
         found.fault,

@@ -12,7 +12,7 @@ import signal
 import time
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from compactctl.bulk import limits, task
 from compactctl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from compactctl.bulk.settings import Recipe
     from compactctl.bulk.task import Job, Outcome
@@ -87,20 +87,18 @@ class Pool:
         return future
 
     def _start(self) -> _Worker:
-        # Starting this one, which comes first, would end the blocking of signals.
-        resource_tracker.ensure_running()
-        # Ctrl-C reaches the whole group, also a process that has not yet come to ignoring it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        os.environ[PRELOAD] = self._preload
+        _start_tracker()
+        # A signal to the whole group is for the driver alone, also while a process is starting.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, limits.FOR_THE_DRIVER)
         try:
-            executor = ProcessPoolExecutor(
-                1, self._context, initializer=limits.begin_worker, initargs=(self._memory,)
-            )
-            return _Worker(executor, executor.submit(os.getpid))
+            with _environment(PRELOAD, self._preload):
+                executor = ProcessPoolExecutor(
+                    1, self._context, initializer=limits.begin_worker, initargs=(self._memory,)
+                )
+                return _Worker(executor, executor.submit(os.getpid))
         except (OSError, EOFError) as error:
             raise InputError(f"no worker can be started ({type(error).__name__})") from None
         finally:
-            del os.environ[PRELOAD]
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def end_overdue(self) -> None:
@@ -135,6 +133,29 @@ class Pool:
         if isinstance(error, BrokenProcessPool):
             return "its worker died twice (out of memory? see --max-memory), the second time alone"
         return f"its worker failed: {type(error).__name__}"
+
+
+def _start_tracker() -> None:
+    """Start what cleans up behind a driver that was killed; it is to do so without a word.
+
+    Before the workers: starting it ends the blocking of signals.
+    """
+    with _environment("PYTHONWARNINGS", "ignore::UserWarning:multiprocessing.resource_tracker"):
+        resource_tracker.ensure_running()
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Give processes that are started in the block another environment."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _kill(worker: _Worker) -> None:

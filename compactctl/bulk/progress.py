@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from compactctl.console import say
-from compactctl.text import escape_terminal
+from compactctl.text import escape_terminal, sizes
 
 if TYPE_CHECKING:
     from compactctl.bulk.task import Outcome
@@ -17,7 +17,7 @@ _AGAIN = "done before"
 
 
 class Row:
-    """Counts of the files with one status."""
+    """Counts of the files with one status, and their tokens."""
 
     def __init__(self) -> None:
         """Start at nothing."""
@@ -40,6 +40,7 @@ class Progress:
         self._quiet = quiet
         self._verbose = verbose
         self._seen = 0
+        self._bytes = (0, 0)
         self._bar = None if quiet or sys.stderr is None or not sys.stderr.isatty() else _bar(size)
 
     def take(self, outcome: Outcome) -> None:
@@ -49,6 +50,8 @@ class Progress:
         row = self.rows[line.status if outcome.is_new else _AGAIN]
         row.add(1, before, before if after is None else after)
         self._seen += 1
+        many, left = self._bytes
+        self._bytes = many + (line.bytes_before or 0), left + (line.bytes_after or 0)
         if line.status == "failed":
             self.say(f"compactctl: {line.source}: {line.error}")
         elif line.status == "skipped" and outcome.is_new and not self._quiet:
@@ -95,7 +98,8 @@ class Progress:
             if row.files:
                 say(_row(status, row))
             total.add(row.files, row.before, row.after)
-        say(f"{_row('total', total)} [{tokenizer}]")
+        went = f", {sizes(*self._bytes)} bytes" if self._bytes[0] else ""
+        say(f"{_row('total', total)} [{tokenizer}]{went}")
 
 
 def _row(name: str, row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _STDERR = 2
 _STOPPING = b"\ncompactctl: stopping when the files in hand are done; once more ends them\n"
+_ONE_REQUEST = 0.1
+"""Seconds within which several signals are one request."""
+
 _TICK = 0.25
 """Seconds between two looks at the clock while no task ends."""
 
@@ -33,9 +37,13 @@ class Stop:
 
     asked = 0
     signal = 0
+    _when = float("-inf")
 
     def __call__(self, number: int, _frame: object) -> None:
-        """Handle a signal."""
+        """Handle a signal; ``timeout`` sends it to the process and at once to its group as well."""
+        before, self._when = self._when, time.monotonic()
+        if self._when - before < _ONE_REQUEST:
+            return
         self.asked += 1
         self.signal = number
         if self.asked == 1:

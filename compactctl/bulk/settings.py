@@ -29,7 +29,11 @@ _SMALLEST = 100
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """What is done to each file; travels to the workers with every task."""
+    """What is done to each file; travels to the workers with every task.
+
+    ``options`` is a digest of all that an output depends on, so that ``--resume`` knows what was
+    made in another way.
+    """
 
     work: Work
     tokenizer: str = "o200k_base"
@@ -38,6 +42,7 @@ class Recipe(msgspec.Struct, frozen=True):
     report: str | None = None
     dry_run: bool = False
     timeout: float = 0
+    options: str = ""
     version: str = __version__
 
 

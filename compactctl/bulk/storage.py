@@ -4,39 +4,31 @@ Either way a file is read as it stood at one moment, and written whole or not at
 """
 
 # Names stay strings: a path and a URL are the same to most of this.
-# ruff: noqa: PTH110, PTH116, PTH123, PTH206, PTH208
+# ruff: noqa: PTH110, PTH116, PTH206, PTH208
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import importlib
 import os
 import stat
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from compactctl.bulk import targets
-from compactctl.errors import CompactctlError, InputError, UsageError
-from compactctl.files.atomic import stamp, write_file
-from compactctl.files.beneath import NotOpenedError, Why, open_beneath
+from compactctl.errors import CompactctlError, InputError
+from compactctl.files.atomic import stamp
+from compactctl.files.beneath import UNOPENED, NotOpenedError, open_beneath, write_beneath
+from compactctl.files.remote import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import BufferedReader
 
 _PRIVATE = 0o600
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must not hold the opening up
-_UNOPENED: dict[Why, str] = {
-    "missing": "cannot be read: No such file or directory",
-    "vanished": "cannot be read: it vanished in this moment",
-    "not_a_file": "is no regular file",
-    "denied": "cannot be read: Permission denied",
-    "unreadable": "cannot be read",
-}
-
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _WHOLE_PUTS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
 """Where a put is one request that happens or does not. Elsewhere it takes a transaction: only
 leaving ``with fs.open(…)`` would publish what an exception cut short."""
@@ -76,6 +68,8 @@ class LocalStorage:
         try:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
+                if stat.S_ISDIR(before.st_mode):
+                    raise InputError("is a directory; name a file in it")
                 if not stat.S_ISREG(before.st_mode):
                     raise InputError("is no regular file")
                 raw = file.read()
@@ -85,7 +79,7 @@ class LocalStorage:
             raise InputError(f"cannot be read: {error.strerror}") from None
         return Source(raw, stamp(before), stat.S_IMODE(before.st_mode))
 
-    def _open(self, path: str, root: str | None) -> BinaryIO:
+    def _open(self, path: str, root: str | None) -> BufferedReader:
         if root is None:
             return os.fdopen(os.open(path, _FLAGS), "rb")
         try:
@@ -93,7 +87,7 @@ class LocalStorage:
         except NotOpenedError as error:
             if error.why == "link":
                 raise LinkError from None
-            raise InputError(_UNOPENED[error.why]) from None
+            raise InputError(UNOPENED[error.why]) from None
 
     def is_as_read(self, path: str, source: Source) -> bool:
         """Return whether the file is still what was read."""
@@ -105,11 +99,16 @@ class LocalStorage:
     def read_optional(self, path: str) -> bytes | None:
         """Read a file that may not be there."""
         try:
-            return Path(path).read_bytes()
+            file = os.fdopen(os.open(path, _FLAGS | os.O_NOFOLLOW), "rb")
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+            why = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise InputError(f"cannot be read: {why}", file=path) from None
+        with file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError("is no regular file", file=path)
+            return file.read()
 
     def exists(self, path: str) -> bool:
         """Return whether there is such a file."""
@@ -124,27 +123,27 @@ class LocalStorage:
         except OSError as error:
             raise InputError(f"cannot be listed: {error.strerror}", file=folder) from None
 
-    def sha256(self, path: str) -> str | None:
-        """Hash a file; None if it is not there or cannot be read."""
+    def sha256(self, path: str, root: str) -> str | None:
+        """Hash a file below ``root``; None if it is not there or cannot be read."""
         try:
-            with open(path, "rb") as file:
+            with self._open(path, root) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError:
+        except (OSError, LinkError, InputError):
             return None
 
-    def put(self, path: str, data: bytes, mode: int = _PRIVATE) -> None:
-        """Write a file whole or not at all, and its folder if that is missing.
+    def put(self, path: str, data: bytes, root: str, mode: int = _PRIVATE) -> None:
+        """Write a file below ``root`` whole or not at all, in folders made as needed.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: it cannot be written, or there is a link on the way.
 
         """
-        target = Path(path)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            write_beneath(root, os.path.relpath(path, root).split(os.sep), data, mode)
+        except NotOpenedError:
+            raise InputError(f"cannot be written: a link leads out of {root}") from None
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
-        write_file([data], target, mode)
+            raise InputError(f"cannot be written: {error.strerror}") from None
 
 
 class RemoteStorage:
@@ -159,7 +158,7 @@ class RemoteStorage:
             InputError: it is not there or cannot be read.
 
         """
-        system, path = self._system(url)
+        system, path = open_system(url)
         before = self._stamp(url)
         if before is None:
             raise InputError("cannot be read: No such file or directory")
@@ -184,21 +183,21 @@ class RemoteStorage:
         """Return the names of all objects below a folder."""
         return [url.rpartition("/")[2] for url, _ in self.find(folder)]
 
-    def sha256(self, url: str) -> str | None:
+    def sha256(self, url: str, root: str) -> str | None:  # noqa: ARG002 (see LocalStorage)
         """Hash an object; None if it is not there or cannot be read."""
         try:
             return hashlib.sha256(self.read(url).raw).hexdigest()
         except InputError:
             return None
 
-    def put(self, url: str, data: bytes, mode: int = _PRIVATE) -> None:  # noqa: ARG002 (see LocalStorage)
+    def put(self, url: str, data: bytes, root: str = "", mode: int = _PRIVATE) -> None:  # noqa: ARG002 (see LocalStorage)
         """Write an object whole or not at all.
 
         Raises:
             InputError: it cannot be written.
 
         """
-        system, path = self._system(url)
+        system, path = open_system(url)
         try:
             if url.partition("://")[0] in _WHOLE_PUTS:
                 system.pipe_file(path, data)
@@ -215,17 +214,17 @@ class RemoteStorage:
 
     def find(self, url: str) -> list[tuple[str, int]]:
         """Return (URL, size) of all files below a folder."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         return _files(system, system.find, path)
 
     def glob(self, url: str) -> list[tuple[str, int]]:
         """Return (URL, size) of all files that match a pattern."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         return _files(system, system.glob, path)
 
     def is_folder(self, url: str) -> bool:
         """Return whether there is something below a URL rather than at it."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         try:
             return bool(system.isdir(path))
         except Exception as error:  # noqa: BLE001 (as above)
@@ -233,32 +232,13 @@ class RemoteStorage:
 
     def spell(self, url: str) -> str:
         """Return the spelling of a URL that listings use."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         name: str = system.unstrip_protocol(path)
         return name
 
-    def _system(self, url: str) -> tuple[Any, str]:
-        """Return the file system of a URL and the path in it.
-
-        Raises:
-            UsageError: an extra is missing, or nothing knows this kind of URL.
-
-        """
-        kind = url.partition("://")[0]
-        extra = _EXTRAS.get(kind)
-        missing = f"'compactctl[{extra}]'" if extra else "fsspec and its driver"
-        try:
-            fsspec: Any = importlib.import_module("fsspec.core")
-            system, path = fsspec.url_to_fs(url)
-        except ImportError:
-            raise UsageError(f"{kind}:// needs another package: pip install {missing}") from None
-        except ValueError:
-            raise UsageError(f"{kind}:// is no storage that fsspec knows") from None
-        return system, path
-
     def _stamp(self, url: str) -> tuple[object, ...] | None:
         """Return what changes when something writes to the object; None if there is none."""
-        system, path = self._system(url)
+        system, path = open_system(url)
         system.invalidate_cache()
         try:
             info = system.info(path)

@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import re
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+from compactctl.files.remote import is_url
+
+__all__ = ["absolute", "has_wildcard", "is_many", "is_pattern", "is_url", "join"]
+
 _MAGIC = re.compile(r"[*?[]")
-
-
-def is_url(name: str) -> bool:
-    """Return whether fsspec is needed to open it."""
-    return bool(_URL.match(name))
 
 
 def is_pattern(name: str) -> bool:

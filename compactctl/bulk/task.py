@@ -38,7 +38,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """A file to be done.
 
     ``source`` and ``output`` are what people are told, ``path`` and ``target`` where it is from
-    any working directory. ``root`` is the folder that it was found in, None if it was named.
+    any working directory. ``root`` is the folder that it was found in, None if it was named;
+    ``below`` is the folder that holds all outputs.
     ``previous`` is what an earlier run, which is being resumed, made of it. ``fault`` is why
     there is nothing to be read.
     """
@@ -49,6 +50,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     output: str | None
     target: str | None
     size: int
+    below: str = ""
     in_place: bool = False
     previous: ManifestLine | None = None
     fault: str | None = None
@@ -103,7 +105,10 @@ def run(recipe: Recipe, job: Job) -> Outcome:
     wrote = None if facts["status"] in {"skipped", "failed"} else job.output
     seconds = round(time.monotonic() - start, 3)
     return Outcome(
-        ManifestLine(source=job.source, output=wrote, seconds=seconds, **facts), job.size
+        ManifestLine(
+            source=job.source, output=wrote, seconds=seconds, options=recipe.options, **facts
+        ),
+        job.size,
     )
 
 
@@ -153,12 +158,17 @@ def _was_done(recipe: Recipe, job: Job, digest: str) -> bool:
     previous = job.previous
     if previous is None or previous.status == "failed" or previous.input_sha256 != digest:
         return False
+    if previous.options != recipe.options:
+        return False
     if previous.status == "done" and recipe.archive and not Archive(recipe.archive).has(digest):
         return False
     if previous.status == "skipped":
         return True
     target = job.target
-    return target is not None and storage_of(target).sha256(target) == previous.output_sha256
+    return (
+        target is not None
+        and storage_of(target).sha256(target, job.below) == previous.output_sha256
+    )
 
 
 def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) -> None:
@@ -180,6 +190,7 @@ def _compact(recipe: Recipe, job: Job, source: Source, facts: dict[str, Any]) ->
     data = _bytes(source.raw, lines, written)
     is_same = data is source.raw
     facts["status"] = "unchanged" if is_same else "done"
+    facts["bytes_before"], facts["bytes_after"] = len(source.raw), len(data)
     facts["output_sha256"] = facts["input_sha256"] if is_same else hashlib.sha256(data).hexdigest()
     if not storage_of(job.path).is_as_read(job.path, source):
         raise ChangedError
@@ -221,4 +232,4 @@ def _publish(
             replace_in_place(Path(os.path.realpath(job.path)), [data], source.stamp)
     elif job.target is not None:
         # As private as the source, and never less than a transcript should be.
-        storage_of(job.target).put(job.target, data, source.mode & 0o600 | 0o400)
+        storage_of(job.target).put(job.target, data, job.below, source.mode & 0o600 | 0o400)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,12 +11,13 @@ import msgspec
 import typer
 
 from compactctl import bulk, layers, report
+from compactctl._version import __version__
 from compactctl.cli.command import Command, LayerOptions
-from compactctl.cli.options import ArtifactsOption, Common
+from compactctl.cli.options import ArtifactsOption, Common, StateOption
 from compactctl.cli.reading import check_outputs, read
-from compactctl.cli.stage import ProtectOption, finish, is_written
+from compactctl.cli.stage import ProtectOption, finish, is_written, refuse_unused_store
 from compactctl.errors import UsageError
-from compactctl.files.reading import STANDARD
+from compactctl.files.reading import STANDARD, read_lines
 from compactctl.limits import (
     HARD_LIMIT,
     REACTIVE_MESSAGES,
@@ -33,7 +35,11 @@ from compactctl.slim import slim
 from compactctl.tokens import Counter, count_view, counter_for_one
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compactctl.bulk.settings import Recipe
+    from compactctl.durable.stream import RecordLine
+    from compactctl.transcript.loading import Transcript
 
 
 class Bulk(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +141,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     layer_options: LayerOptions
     protect: ProtectOption = None
     artifacts: ArtifactsOption = None
+    state: StateOption = None
     common: Common
     bulk: Bulk
 
@@ -165,6 +172,7 @@ def _compaction(options: Options) -> Compaction:
     if options.reactive and options.layers is not None:
         raise UsageError("--reactive runs summarize alone: give it or --layers")
     chain = layers.DEFAULT if options.layers is None else _chain(options.layers)
+    _refuse_unused_options(options, ("summarize",) if options.reactive else chain)
     soft, hard = limits(
         options.soft_limit,
         options.hard_limit,
@@ -190,6 +198,28 @@ def _compaction(options: Options) -> Compaction:
     return compaction
 
 
+def _refuse_unused_options(options: Options, chain: Sequence[str]) -> None:
+    """Refuse options of layers that do not run.
+
+    Raises:
+        UsageError: says which layer the option belongs to.
+
+    """
+    why = "--reactive does not run" if options.reactive else "--layers leaves out"
+    for layer in layers.ORDER:
+        for key, (_, _, default) in layers.options(layer).items():
+            is_given = options.layer_options[layer][key] not in (default, [])
+            name = layers.option_name(key, layer, layers.ORDER).replace("_", "-")
+            if is_given and layer not in chain:
+                raise UsageError(f"--{name} belongs to {layer}, which {why}")
+            if is_given and options.reactive and key == "keep_messages":
+                raise UsageError(
+                    f"--{name} does not belong to --reactive: it keeps the newest "
+                    f"{REACTIVE_MESSAGES} messages"
+                )
+    refuse_unused_store(chain, options.layer_options, options.artifacts)
+
+
 def _chain(names: str) -> tuple[str, ...]:
     """Read the names of layers, parted by commas."""
     chain = tuple(name.strip() for name in names.split(",") if name.strip())
@@ -203,9 +233,15 @@ def _chain(names: str) -> tuple[str, ...]:
 
 
 def _many(sources: list[str], options: Options) -> int:
+    if options.common.leaf is not None:
+        raise UsageError("--leaf names an entry of one file: give one FILE, and -o FILE")
     from compactctl.bulk.settings import Settings  # noqa: PLC0415 (only for bulk runs)
 
     common, many = options.common, options.bulk
+    if options.state is not None:
+        raise UsageError(
+            "--state is for one file: compact the session that it belongs to by itself"
+        )
     settings = Settings(
         _recipe(options),
         jobs=many.jobs,
@@ -240,7 +276,15 @@ def _recipe(options: Options) -> Recipe:
         report=common.report and bulk.absolute(common.report),
         dry_run=many.dry_run,
         timeout=many.file_timeout,
+        options=_digest(compaction, artifacts, common),
     )
+
+
+def _digest(compaction: Compaction, artifacts: str | None, common: Common) -> str:
+    """Return a digest of all that an output depends on, and of no more than that."""
+    plain = msgspec.structs.replace(compaction, artifacts=artifacts, archive=None)
+    every = (__version__, plain, common.tokenizer, common.format)
+    return hashlib.sha256(msgspec.json.encode(every, order="sorted")).hexdigest()[:16]
 
 
 def _refuse_bulk_options(options: Bulk) -> None:
@@ -259,16 +303,39 @@ def _one(file: str, options: Options) -> None:
     check_outputs(file, common.output, common.report, in_place=common.in_place)
     compaction = _compaction(options)
     counter = counter_for_one(common.tokenizer)
-    found = read(file, common.format)
+    found = read(file, common.format, common.leaf)
+    carried = _read_state(options.state, found) if options.state else []
     result = compact(found, compaction, counter, dry=not is_written(common))
     slimmed = slim(result) if compaction.slim else None
     total = _total(result, counter, compaction.soft_limit)
     result = slimmed.result if slimmed else result
+    result = _carry(result, carried) if carried else result
     if archive and is_written(common):
         bulk.keep_original(archive, file, result)
     finish("compact", result, counter, start, common, total=total)
     if slimmed and not common.quiet:
         report.say(slimmed.line())
+
+
+def _read_state(state: str, found: Transcript) -> list[RecordLine]:
+    """Return the records of a state file that the transcript does not hold yet."""
+    from compactctl.durable import stream  # noqa: PLC0415 (only with a state)
+
+    if found.name == state == STANDARD:
+        raise UsageError("FILE and --state cannot both be standard input")
+    here = stream.read([entry.raw for entry in found.entries], found.name)
+    there = stream.read(read_lines(state), state, strict=True)
+    stream.state_of(there)  # it has to hold by itself, and with what is there
+    added = stream.merge(here, there)
+    stream.state_of([*here, *added])
+    return added
+
+
+def _carry(result: Result, records: Sequence[RecordLine]) -> Result:
+    """Return the result with records of a state beside its messages."""
+    from compactctl.durable import stream  # noqa: PLC0415 (only with a state)
+
+    return msgspec.structs.replace(result, lines=stream.carry(result.written(), records))
 
 
 def _total(result: Result, counter: Counter, soft_limit: int) -> Step:

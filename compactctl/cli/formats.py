@@ -9,7 +9,7 @@ import typer
 
 from compactctl import formats as known
 from compactctl.cli.command import Command
-from compactctl.files.output import write_standard
+from compactctl.files.output import write_json, write_standard
 from compactctl.jsonl import exact
 
 
@@ -23,7 +23,7 @@ def run(options: Options) -> int:
     """Write the list to standard output."""
     rows = [known.load(name) for name in known.names()]
     if options.json:
-        write_standard(
+        write_json(
             exact.dump({"name": f.name, "profile": f.profile, "description": f.description}) + b"\n"
             for f in rows
         )

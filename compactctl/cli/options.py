@@ -28,6 +28,14 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Take FILE for this format. [by content]"),
 ]
+LeafOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Of a session that forks, take the branch that ends at the entry ID; what stands "
+        "behind it goes. [the last entry]",
+    ),
+]
 TokenizerOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="What counts tokens: o200k_base, cl100k_base or chars."),
@@ -66,15 +74,19 @@ ArchiveOption = Annotated[
     ),
 ]
 TranscriptsOption = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie.")
+    str | None, typer.Option(metavar="DIR", help="Where SESSION.jsonl files lie; s3://… too.")
 ]
 ArtifactRootOption = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie."),
+    typer.Option(metavar="DIR", help="Where SESSION/tool-results/FILE files lie; s3://… too."),
 ]
 PolicyOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="TOML: allow = [...] and deny = [...] of sessions."),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Durable records (JSONL) to carry along; left untouched."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No report on standard error.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Report every action.")]
@@ -86,6 +98,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputOption = None
     in_place: InPlaceOption = False
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     thinking: ThinkingOption = "auto"
     keep_usage: KeepUsageOption = False

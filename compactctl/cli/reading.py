@@ -10,7 +10,9 @@ from compactctl.errors import InputError
 from compactctl.files.output import check_report, output_path
 from compactctl.files.reading import read_lines
 from compactctl.jsonl import lines
+from compactctl.report import unreadable
 from compactctl.transcript import loading
+from compactctl.transcript.leaf import ending_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +36,11 @@ def check_outputs(
         check_report(report, file, output)
 
 
-def read(file: str, format_name: str | None) -> loading.Transcript:
-    """Read the one FILE argument into a transcript."""
+def read(file: str, format_name: str | None, leaf: str | None = None) -> loading.Transcript:
+    """Read the one FILE argument into a transcript, of the branch that ends at ``leaf``."""
     found = loading.load(read_lines(file), file, format_name)
+    if leaf is not None:
+        found = ending_at(found, leaf)
     hold(found)
     return found
 
@@ -61,3 +65,8 @@ def count_unreadable(raw_lines: Sequence[bytes]) -> int:
     decode = msgspec.json.Decoder(_Object).decode
     records = [index for index, _ in lines.read(raw_lines, decode, entries, [])]
     return len(raw_lines) - len({entries[index].line for index in records})
+
+
+def say_unreadable(raw_lines: Sequence[bytes]) -> str:
+    """Return the end of a line for people about lines that hold something, but no JSON object."""
+    return unreadable(count_unreadable([raw for raw in raw_lines if raw.strip()]))

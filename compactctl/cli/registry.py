@@ -17,8 +17,12 @@ NAMES = (
     "resolve",
     "render",
     "compact",
+    "state",
+    "pending",
+    "capture",
     "show",
     "restore",
+    "manifest",
     "stats",
     "formats",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from compactctl.cli.options import (
     FileArgument,
     FormatOption,
     InPlaceOption,
+    LeafOption,
     OutputOption,
     QuietOption,
     ReportOption,
@@ -25,12 +27,16 @@ from compactctl.console import DRY_RUN
 from compactctl.errors import InvalidTranscriptError
 from compactctl.files.output import write_output
 from compactctl.files.reading import read_lines
+from compactctl.model import arguments
 from compactctl.repair import engine
 from compactctl.rules import BY_ID
 from compactctl.text import plural
 from compactctl.tokens import count_view, counter_for_one
+from compactctl.transcript import loading
 from compactctl.transcript.accounting import kept_lines
+from compactctl.transcript.leaf import ending_at
 from compactctl.view.compare import first_difference
+from compactctl.view.reads import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,22 +46,26 @@ if TYPE_CHECKING:
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Mend a broken transcript: close calls, place results, read damaged lines.
+    """Repair a broken transcript: close calls, move results, recover damaged lines.
 
-    Never removes a user's words, prints each mend, and leaves a valid transcript as it is.
+    Never removes a user's words, prints each fix, and leaves a valid transcript as it is.
     """
 
     file: FileArgument = "-"
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be mended.")] = (
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be fixed.")] = (
         False
     )
     output: OutputOption = None
     in_place: InPlaceOption = False
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     thinking: ThinkingOption = "auto"
     report: ReportOption = None
     quiet: QuietOption = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name the tool and the file of each call.")
+    ] = False
 
 
 def run(options: Options) -> int:
@@ -64,10 +74,14 @@ def run(options: Options) -> int:
     file, output, in_place = options.file, options.output, options.in_place
     check_outputs(file, output, options.report, in_place=in_place)
     lines = read_lines(file)
+    if options.leaf is not None:
+        branch = ending_at(loading.load(lines, file, options.format), options.leaf)
+        lines = list(io.BytesIO(b"".join(entry.raw for entry in branch.entries)))
     done = engine.repair(lines, file, options.format, options.thinking)
     if not options.quiet:
+        called = _calls(done) if options.verbose else {}
         for fix in done.fixes:
-            reports.say(f"repair: {fix}")
+            reports.say(f"repair: {fix}{called.get(fix.call_id, '')}")
     if done.left:
         raise _unfixable(done.left[0])
     if options.report:
@@ -76,16 +90,29 @@ def run(options: Options) -> int:
         done.lines, output, file, in_place=in_place, original=lines
     )
     if not options.quiet:
-        said = plural(len(done.fixes), "mend") if done.fixes else "nothing to mend"
+        many = len(done.fixes)
+        said = f"{plural(many, 'fix', 'fixes')} applied" if many else "nothing to repair"
         reports.say(f"repair: {said}{'' if written and not options.dry_run else '; ' + DRY_RUN}")
     return 0
 
 
-COMMAND = Command(Options, run, "compactctl repair broken.jsonl -o mended.jsonl")
+COMMAND = Command(Options, run, "compactctl repair broken.jsonl -o repaired.jsonl")
+
+
+def _calls(done: Repaired) -> dict[str | None, str]:
+    """Return for each call id its tool and the file that it is about, to stand behind a fix."""
+    found: dict[str | None, str] = {None: ""}
+    for transcript in (done.after, done.before):
+        for message in transcript.messages:
+            for block in message.blocks:
+                if block.kind == "call" and block.call_id:
+                    about = " ".join(filter(None, (block.tool, path_of(arguments(block)))))
+                    found[block.call_id] = f" [{about}]" if about else ""
+    return found
 
 
 def _unfixable(finding: Finding) -> InvalidTranscriptError:
-    said = f"{finding.rule}: {finding.text}, which repair cannot fix; {BY_ID[finding.rule].fix}"
+    said = f"{finding.rule}: {finding.text}, which `repair` cannot fix: {BY_ID[finding.rule].fix}"
     return InvalidTranscriptError(said, file=finding.file, line=finding.line)
 
 

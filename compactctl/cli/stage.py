@@ -14,6 +14,7 @@ from compactctl.cli.command import Command, LayerOptions
 from compactctl.cli.options import ArchiveOption, ArtifactsOption, Common, FileArgument
 from compactctl.cli.reading import check_outputs, read
 from compactctl.console import DRY_RUN
+from compactctl.errors import UsageError
 from compactctl.files.output import is_terminal, write_output
 from compactctl.tokens import Counter, counter_for_one
 from compactctl.view.tools import PROTECTED
@@ -61,9 +62,10 @@ def command(name: str) -> Command[Options]:
 def _run(layer: str, options: Options) -> int:
     start = time.monotonic()
     common = options.common
+    refuse_unused_store((layer,), options.layer_options, options.artifacts)
     check_outputs(options.file, common.output, common.report, in_place=common.in_place)
     counter = counter_for_one(common.tokenizer)
-    found = read(options.file, common.format)
+    found = read(options.file, common.format, common.leaf)
     keep = pipeline.keep_in(found, options.artifacts, options.archive, dry=not is_written(common))
     result = pipeline.run(
         found,
@@ -77,6 +79,20 @@ def _run(layer: str, options: Options) -> int:
     )
     finish(layer, result, counter, start, common)
     return 0
+
+
+def refuse_unused_store(names: Sequence[str], options: LayerOptions, artifacts: str | None) -> None:
+    """Refuse a store that nothing would be put into.
+
+    Raises:
+        UsageError: says what does put something there.
+
+    """
+    found = {name: layers.load(name) for name in names}
+    if artifacts and not any(
+        "artifacts" in layer.keeps and layer.stores(options[name]) for name, layer in found.items()
+    ):
+        raise UsageError("--artifacts belongs to truncate and to prune --mode clear")
 
 
 def is_written(common: Common) -> bool:
@@ -123,7 +139,9 @@ def _say(result: Result, steps: Sequence[Step], counter: Counter, *, verbose: bo
         warning = warn(result.transcript)
         if warning:
             report.say(warning)
+    about = report.subjects(result.transcript) if verbose else {}
     for step in steps:
-        report.say(report.line(step, counter.name, approximate=counter.approximate))
-        for detail in report.details(step, result.transcript) if verbose else ():
+        more = report.besides(result) if step is steps[-1] else ""
+        report.say(report.line(step, counter.name, approximate=counter.approximate, more=more))
+        for detail in report.details(step, about, result.transcript) if verbose else ():
             report.say(detail)

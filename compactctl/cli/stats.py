@@ -7,10 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from compactctl import report
 from compactctl.cli.command import Command
-from compactctl.cli.options import FileArgument, FormatOption, TokenizerOption
+from compactctl.cli.options import FileArgument, FormatOption, LeafOption, TokenizerOption
 from compactctl.cli.reading import read
-from compactctl.files.output import write_standard
+from compactctl.files.output import write_json, write_standard
 from compactctl.stats import LARGEST, Share, Stats
 from compactctl.stats import stats as measure
 from compactctl.text import escape_terminal
@@ -24,19 +25,23 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     json: Annotated[bool, typer.Option("--json", help="All figures as one JSON object.")] = False
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of each table.")] = 10
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
 
 
 def run(options: Options) -> int:
     """Write the figures to standard output."""
     counter = counter_for_one(options.tokenizer)
-    found = measure(read(options.file, options.format), counter, max(options.top, LARGEST))
+    transcript = read(options.file, options.format, options.leaf)
+    found = measure(transcript, counter, max(options.top, LARGEST))
     counter.save()
     if options.json:
-        write_standard([msgspec.json.encode(found) + b"\n"])
+        write_json([msgspec.json.encode(found) + b"\n"])
     else:
         lines = [escape_terminal(line) for line in _lines(found, options.tokenizer, options.top)]
         write_standard([("\n".join(lines) + "\n").encode()])
+    if more := report.unreadable(report.count_unreadable(transcript)):
+        report.say(f"stats: {more.removeprefix(', ')}")
     return 0
 
 

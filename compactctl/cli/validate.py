@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from compactctl import console, report
 from compactctl.cli.command import Command
 from compactctl.cli.options import (
     FormatOption,
+    LeafOption,
     OutputOption,
     QuietOption,
     ReportOption,
@@ -24,13 +24,15 @@ from compactctl.cli.options import (
 from compactctl.cli.reading import check_outputs, hold
 from compactctl.console import DRY_RUN
 from compactctl.errors import InputError, UsageError
-from compactctl.files.output import write_output, write_standard
+from compactctl.files.beneath import UNOPENED
+from compactctl.files.output import write_json, write_output, write_standard
 from compactctl.files.reading import STANDARD, open_lines
 from compactctl.jsonl import exact
 from compactctl.rules import findings
 from compactctl.rules.rule import PROFILES
 from compactctl.tokens import count_view, counter_for_one
 from compactctl.transcript import loading
+from compactctl.transcript.leaf import ending_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,6 +74,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     output: OutputOption = None
     format: FormatOption = None
+    leaf: LeafOption = None
     tokenizer: TokenizerOption = "o200k_base"
     report: ReportOption = None
     quiet: QuietOption = False
@@ -103,7 +106,10 @@ def run(options: Options) -> int:
     if options.rules:
         from compactctl.rules import table  # noqa: PLC0415 (all else does without)
 
-        write_standard(table.as_json() if options.json else [table.as_text().encode()])
+        if options.json:
+            write_json(table.as_json())
+        else:
+            write_standard([table.as_text().encode()])
         return 0
     return _one(names[0], options, Counter()) if is_one else _all(names, options)
 
@@ -115,10 +121,10 @@ def _all(names: Sequence[str], options: Options) -> int:
     """Check many files; return 1 if any is invalid, else 3 if any cannot be read."""
     codes: Counter[int] = Counter()
     seen: Counter[str] = Counter()
-    for name, fault in _files(names):
+    for name, fault, root in _files(names):
         try:
             error = InputError(fault, file=name) if fault else None
-            code = 0 if error else _one(name, options, seen, is_alone=False)
+            code = 0 if error else _one(name, options, seen, is_alone=False, root=root)
         except InputError as refused:
             error = refused
         if error is not None:
@@ -130,44 +136,55 @@ def _all(names: Sequence[str], options: Options) -> int:
     return 1 if codes[1] else max(codes, default=0)
 
 
-def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each file with what keeps it from being read, if anything does; folders are walked."""
+def _files(names: Sequence[str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each file, what keeps it from being read, if anything does, and its root.
+
+    Folders are walked; what is found in one is opened through no link below it.
+    """
     from compactctl.files.folders import find_transcripts  # noqa: PLC0415 (only folders need it)
 
     for name in names:
         if not _is_folder(name):
-            yield name, None
+            yield name, None, None
             continue
         empty = True
         for found in find_transcripts(name):
+            if os.path.islink(found.source):  # noqa: PTH114 (a name, no need of pathlib)
+                report.say(f"{found.source}: skipped: {UNOPENED['link']}")
+                continue
             empty = False
-            yield found.source, found.fault or _no_file(found.source)
+            yield found.source, found.fault, found.root
         if empty:
-            yield name, "no transcript (*.jsonl, .jsonl.gz, .jsonl.zst) below this folder"
-
-
-def _no_file(name: str) -> str | None:
-    """Return why a file found in a folder is skipped: opening a FIFO would block."""
-    try:
-        mode = os.stat(name).st_mode  # noqa: PTH116 (a name, no need of pathlib)
-    except OSError:  # reading it will say why
-        return None
-    return None if stat.S_ISREG(mode) else "is no regular file"
+            fault = "no transcript (*.jsonl, .jsonl.gz, .jsonl.zst) below this folder"
+            yield name, fault, None
 
 
 def _is_folder(name: str) -> bool:
     return os.path.isdir(name)  # noqa: PTH112 (a name, no need of pathlib)
 
 
-def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = True) -> int:
+def _one(
+    name: str,
+    options: Options,
+    seen: Counter[str],
+    *,
+    is_alone: bool = True,
+    root: str | None = None,
+) -> int:
     """Validate one file; return its exit code and count its findings by severity."""
     start = time.monotonic()
     check_outputs(name, options.output, options.report)
     is_passed_on = is_alone and not options.only_reports
-    with open_lines(name, hold=is_passed_on) as (lines, make_entry):
-        found = loading.load(lines, name, options.format, make_entry)
+    with open_lines(name, hold=is_passed_on, root=root) as (whole, make_entry):
+        lines = whole
+        if options.leaf is None:
+            found = loading.load(whole, name, options.format, make_entry)
+        else:
+            found = ending_at(loading.load(whole, name, options.format), options.leaf)
+            lines = [entry.raw for entry in found.entries]
         profile = options.profile or found.format.profile
         every = findings.find(found, profile, sendable=options.sendable)
+        unreadable = report.unreadable(report.count_unreadable(found))
     if is_alone:
         hold(found)
     failed = any(finding.severity in options.fails for finding in every)
@@ -179,7 +196,7 @@ def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = Tr
     if options.json:
         _print(every)
     if not options.quiet:
-        report.say(findings.verdict(found, every, profile, failed=failed))
+        report.say(findings.verdict(found, every, profile, failed=failed, more=unreadable))
         if warning := report.warn_of_no_message(found):
             report.say(warning)
     if not options.json:
@@ -193,7 +210,7 @@ def _one(name: str, options: Options, seen: Counter[str], *, is_alone: bool = Tr
 def _print(every: Sequence[Finding]) -> None:
     """Write the findings to standard output; who reads no further is told by the exit code."""
     try:
-        write_standard(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
+        write_json(exact.dump(msgspec.structs.asdict(f)) + b"\n" for f in every)
     except BrokenPipeError:
         console.silence(sys.stdout)
 

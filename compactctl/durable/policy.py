@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from compactctl.errors import UsageError
+from compactctl.files.pipes import open_to_read
 from compactctl.pointers import SourcePointer
 
 Authorize = Callable[[SourcePointer], bool]
@@ -45,7 +46,7 @@ def _read_toml(name: str) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415  # only who has a policy pays for its import
 
     try:
-        with open(name, "rb") as file:  # noqa: PTH123  # no other use for pathlib here
+        with open_to_read(name) as file:
             return tomllib.load(file)
     except OSError as error:
         raise UsageError(f"the policy cannot be read: {error.strerror}", file=name) from None

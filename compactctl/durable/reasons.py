@@ -47,6 +47,7 @@ STATUS_OF: Final[dict[SourceType, dict[str, Status]]] = {
     "artifact": {
         **_ANY_SOURCE,
         "verified_artifact": "available",
+        "manifest_denied": "denied",
         "artifact_missing": "missing",
         "artifact_not_a_file": "corrupt",
         "artifact_not_utf8": "corrupt",
@@ -62,6 +63,8 @@ come with :class:`~compactctl.pointers.PointerError`.
 
 def reason_of(error: OSError) -> str:
     """Return the reason code of a system error that has no closer explanation."""
+    if isinstance(error, FileNotFoundError):  # an object is only looked for when it is read
+        return "source_disappeared"
     return "filesystem_denied" if isinstance(error, PermissionError) else "source_read_failed"
 
 

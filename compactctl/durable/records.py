@@ -1,13 +1,15 @@
 """The durable records: immutable, and checked wherever they are made.
 
 Refused are blank ids or texts, an id that is repeated within its kind, a time without a zone, a
-score outside 0 to 1, a rank below 1 and a boolean in the place of a number.
+score outside 0 to 1, a rank below 1 and a boolean in the place of a number. The error names all
+that is wrong with the record. The annotations say the same to readers of the schema.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import msgspec
 
@@ -16,7 +18,7 @@ from compactctl.errors import InvalidTranscriptError
 from compactctl.text import escape_field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 PendingStatus = Literal["open", "blocked", "done"]
 
@@ -24,42 +26,76 @@ _PENDING_STATUSES: tuple[PendingStatus, ...] = ("open", "blocked", "done")
 # More does not fit the integers of common JSON readers, and no retrieval ranks that many.
 _LARGEST_RANK = 2**63 - 1
 _LONGEST_SHOWN_ID = 80
+_MISSING: Final[Any] = object()
+"""Stands where a key is missing, until the record is refused for it."""
+
+Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+Time = Annotated[
+    str,
+    msgspec.Meta(
+        description="ISO-8601 with a zone, as 2025-01-31T12:00:00Z",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+Pointer = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"\S",
+        description="transcript:<session>:<sequence> or "
+        "artifact:<session>:<filename>:<sha256, 12 or 64 hex>",
+    ),
+]
+Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Rank = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_RANK)]
+BlockedReason = Annotated[Text | None, msgspec.Meta(description="of a blocked item only")]
+ConflictKey = Annotated[
+    Text | None, msgspec.Meta(description="names the conflict that this memory won")
+]
 
 
 class DurableFact(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl.fact"):
     """A confirmed fact and where it was confirmed."""
 
-    fact_id: str
-    content: str
-    source_pointer: str
-    last_confirmed_at: str
+    fact_id: Text
+    content: Text
+    source_pointer: Pointer
+    last_confirmed_at: Time
 
     def __post_init__(self) -> None:
         """Raise InvalidTranscriptError if a field is refused."""
-        _require_text(self, "fact_id", "content", "source_pointer", "last_confirmed_at")
-        _require_time(self, "last_confirmed_at")
+        _refuse(
+            self,
+            _not_text(self, "fact_id", "content", "source_pointer"),
+            _not_time(self, "last_confirmed_at"),
+        )
 
 
 class PendingItem(msgspec.Struct, frozen=True, tag_field="type", tag="compactctl.pending_item"):
     """Work that is open, blocked (with the reason) or done."""
 
-    item_id: str
-    description: str
-    source_pointer: str
-    last_confirmed_at: str
+    item_id: Text
+    description: Text
+    source_pointer: Pointer
+    last_confirmed_at: Time
     status: PendingStatus = "open"
-    reason: str | None = None
+    reason: BlockedReason = None
 
     def __post_init__(self) -> None:
         """Raise InvalidTranscriptError if a field is refused."""
-        _require_text(self, "item_id", "description", "source_pointer", "last_confirmed_at")
-        _require_time(self, "last_confirmed_at")
+        _refuse(
+            self,
+            _not_text(self, "item_id", "description", "source_pointer"),
+            _not_time(self, "last_confirmed_at"),
+            self._wrong_status(),
+        )
+
+    def _wrong_status(self) -> Iterator[str]:
         if self.status not in _PENDING_STATUSES:
-            _refuse(self, "status must be open, blocked or done")
-        if self.status == "blocked":
-            _require_text(self, "reason")
+            yield "status must be open, blocked or done"
+        elif self.status == "blocked":
+            yield from _not_text(self, "reason")
         elif self.reason is not None:
-            _refuse(self, "only a blocked item has a reason")
+            yield "only a blocked item has a reason"
 
 
 class RetrievalEvidence(
@@ -67,25 +103,31 @@ class RetrievalEvidence(
 ):
     """Why a memory was selected; ``score`` is 0 to 1, ``source_rank`` counts from 1."""
 
-    memory_id: str
-    source_id: str
-    source_type: str
-    source_title: str
-    captured_at: str
-    score: float
-    source_rank: int
-    conflict_key: str | None = None
+    memory_id: Text
+    source_id: Text
+    source_type: Text
+    source_title: Text
+    captured_at: Time
+    score: Score
+    source_rank: Rank
+    conflict_key: ConflictKey = None
 
     def __post_init__(self) -> None:
         """Raise InvalidTranscriptError if a field is refused."""
-        _require_text(self, "memory_id", "source_id", "source_type", "source_title", "captured_at")
-        _require_time(self, "captured_at")
-        if not (_is_number(self.score, int, float) and 0 <= self.score <= 1):
-            _refuse(self, "score must be a number from 0 to 1")
-        if not (_is_number(self.source_rank, int) and 1 <= self.source_rank <= _LARGEST_RANK):
-            _refuse(self, "source_rank must be an integer of at least 1")
-        if self.conflict_key is not None:
-            _require_text(self, "conflict_key")
+        optional = () if self.conflict_key is None else ("conflict_key",)
+        _refuse(
+            self,
+            _not_text(self, "memory_id", "source_id", "source_type", "source_title", *optional),
+            _not_time(self, "captured_at"),
+            self._wrong_numbers(),
+        )
+
+    def _wrong_numbers(self) -> Iterator[str]:
+        score, rank = self.score, self.source_rank
+        if score is not _MISSING and not (_is_number(score, int, float) and 0 <= score <= 1):
+            yield "score must be a number from 0 to 1"
+        if rank is not _MISSING and not (_is_number(rank, int) and 1 <= rank <= _LARGEST_RANK):
+            yield "source_rank must be an integer of at least 1"
 
 
 class SourceResolution(
@@ -106,14 +148,16 @@ class SourceResolution(
 
     def __post_init__(self) -> None:
         """Raise InvalidTranscriptError for a field of the wrong type or an unknown status."""
-        if not isinstance(self.source_pointer, str):  # blank is possible: it is corrupt
-            _refuse(self, "source_pointer must be text")
-        if self.status not in STATUSES:
-            _refuse(self, f"status must be one of {', '.join(STATUSES)}")
-        _require_text(self, "reason")
-        for name in ("source_type", "evidence_sha256"):
-            if getattr(self, name) is not None:
-                _require_text(self, name)
+        names = ("source_type", "evidence_sha256")
+        optional = (name for name in names if getattr(self, name) is not None)
+        _refuse(self, self._wrong_state(), _not_text(self, "reason", *optional))
+
+    def _wrong_state(self) -> Iterator[str]:
+        pointer = self.source_pointer
+        if pointer is not _MISSING and not isinstance(pointer, str):  # blank is corrupt
+            yield "source_pointer must be text"
+        if self.status is not _MISSING and self.status not in STATUSES:
+            yield f"status must be one of {', '.join(STATUSES)}"
 
 
 DurableRecord = DurableFact | PendingItem | RetrievalEvidence | SourceResolution
@@ -145,7 +189,7 @@ def parse_record(data: dict[str, Any]) -> DurableRecord | None:
     Unknown keys are left aside.
 
     Raises:
-        InvalidTranscriptError: a key is missing, or its value is refused.
+        InvalidTranscriptError: a key is missing, or its value is refused; names all of them.
 
     """
     kind = data.get("type")
@@ -153,11 +197,15 @@ def parse_record(data: dict[str, Any]) -> DurableRecord | None:
     if cls is None:
         return None
     fields = cls.__struct_fields__
-    for name in fields[: len(fields) - len(cls.__struct_defaults__)]:
-        if name not in data:
-            named = label(cls, data.get(fields[0]))
-            raise InvalidTranscriptError(f"{named}: the key {name} is missing")
-    return cls(**{name: data[name] for name in fields if name in data})
+    required = fields[: len(fields) - len(cls.__struct_defaults__)]
+    values = {name: data[name] for name in fields if name in data}
+    return cls(**dict.fromkeys(required, _MISSING) | values)
+
+
+def record_id(record: DurableRecord) -> str:
+    """Return what tells a record from others of its kind: its first field."""
+    identity: str = getattr(record, record.__struct_fields__[0])
+    return identity
 
 
 def to_json(record: DurableRecord) -> dict[str, Any]:
@@ -209,26 +257,33 @@ def label(cls: type[msgspec.Struct], identity: object) -> str:
     return f"{kind} {escape_field(identity[:_LONGEST_SHOWN_ID])}"
 
 
-def _refuse(record: msgspec.Struct, why: str) -> NoReturn:
-    """Raise InvalidTranscriptError; the first field of a record is its id."""
-    identity = getattr(record, record.__struct_fields__[0])
-    raise InvalidTranscriptError(f"{label(type(record), identity)}: {why}")
+def _refuse(record: msgspec.Struct, *faults: Iterable[str]) -> None:
+    """Raise InvalidTranscriptError if there is any fault; the first field of a record is its id."""
+    fields = record.__struct_fields__
+    missing = [f"the key {name} is missing" for name in fields if getattr(record, name) is _MISSING]
+    found = [*missing, *chain.from_iterable(faults)]
+    if found:
+        named = label(type(record), getattr(record, fields[0]))
+        raise InvalidTranscriptError(f"{named}: {'; '.join(found)}")
 
 
-def _require_text(record: msgspec.Struct, *names: str) -> None:
-    """Refuse the record unless each named field is text that is not blank."""
+def _not_text(record: msgspec.Struct, *names: str) -> Iterator[str]:
+    """Say which of the named fields is not text, or blank."""
     for name in names:
         value = getattr(record, name)
-        if not isinstance(value, str) or not value.strip():
-            _refuse(record, f"{name} must be text that is not blank")
+        if value is not _MISSING and not (isinstance(value, str) and value.strip()):
+            yield f"{name} must be text that is not blank"
 
 
-def _require_time(record: msgspec.Struct, name: str) -> None:
-    """Refuse the record unless the named text is a time with a zone."""
+def _not_time(record: msgspec.Struct, name: str) -> Iterator[str]:
+    """Say whether the named field is no time with a zone."""
+    value = getattr(record, name)
+    if value is _MISSING:
+        return
     try:
-        instant(getattr(record, name))
-    except ValueError:
-        _refuse(record, f"{name} must be an ISO-8601 time with a zone, as 2025-01-31T12:00:00Z")
+        instant(value)
+    except (ValueError, TypeError):
+        yield f"{name} must be an ISO-8601 time with a zone, as 2025-01-31T12:00:00Z"
 
 
 def _is_number(value: object, *kinds: type) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from compactctl.durable.binding import bind_resolutions
 from compactctl.durable.records import (
@@ -24,10 +26,37 @@ SHOWN_DONE_ITEMS = 3
 
 _HEADER = (
     "Durable context: recorded data kept apart from the conversation. "
-    "This is not a conversation summary."
+    "This is not a conversation summary; where a summary says otherwise, this holds."
 )
+_WORDS = frozenset({"status", "source_status", "evidence_sha256", "conflict"})
+"""Fields whose values are words of this program's own, which need no quotes."""
 
 Resolutions = Mapping[str, SourceResolution]
+Row = dict[str, Any]
+"""An item as it is shown: its fields by their names, in order."""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What is shown of a state, with the states of its sources."""
+
+    facts: list[Row]
+    pending_items: list[Row]
+    done_not_shown: int
+    retrieval_evidence: list[Row]
+
+
+def show_state(
+    state: DurableContextState, source_resolutions: Iterable[SourceResolution] | None = None
+) -> Shown:
+    """Return what is rendered of a state, as values: see :func:`render_durable_context`."""
+    bound = None if source_resolutions is None else bind_resolutions(state, source_resolutions)
+    pending, hidden = _shown(state.pending_items)
+    return Shown(
+        [_fact(fact, bound) for fact in state.facts],
+        [_pending(item, bound) for item in pending],
+        hidden,
+        [_evidence(item) for item in state.retrieval_evidence],
+    )
 
 
 def render_durable_context(
@@ -47,15 +76,15 @@ def render_durable_context(
         InvalidTranscriptError: the resolutions do not belong to the pointers, or are forged.
 
     """
-    bound = None if source_resolutions is None else bind_resolutions(state, source_resolutions)
-    pending, hidden = _shown(state.pending_items)
+    shown = show_state(state, source_resolutions)
+    hidden = shown.done_not_shown
     count = f" ({hidden} older done not shown)" if hidden else ""
     sections = (
-        ("Confirmed facts:", [_fact(fact, bound) for fact in state.facts]),
-        (f"Pending work{count}:", [_pending(item, bound) for item in pending]),
-        ("Selected retrieval evidence:", [_evidence(item) for item in state.retrieval_evidence]),
+        ("Confirmed facts:", shown.facts),
+        (f"Pending work{count}:", shown.pending_items),
+        ("Selected retrieval evidence:", shown.retrieval_evidence),
     )
-    lines = [line for title, items in sections if items for line in (title, *items)]
+    lines = [line for title, rows in sections if rows for line in (title, *map(_line, rows))]
     return "\n".join((_HEADER, *lines)) if lines else ""
 
 
@@ -70,56 +99,58 @@ def _shown(items: tuple[PendingItem, ...]) -> tuple[list[PendingItem], int]:
     return [item for i, item in enumerate(items) if i not in hidden], len(hidden)
 
 
-def _fact(fact: DurableFact, bound: Resolutions | None) -> str:
-    return _line(
-        ("fact_id", escape_field(fact.fact_id)),
-        ("content", escape_field(fact.content)),
-        *_source(fact.source_pointer, bound),
-        ("last_confirmed_at", escape_field(fact.last_confirmed_at)),
-    )
+def _fact(fact: DurableFact, bound: Resolutions | None) -> Row:
+    return {
+        "fact_id": fact.fact_id,
+        "content": fact.content,
+        **_source(fact.source_pointer, bound),
+        "last_confirmed_at": fact.last_confirmed_at,
+    }
 
 
-def _pending(item: PendingItem, bound: Resolutions | None) -> str:
-    reason = () if item.reason is None else (("reason", escape_field(item.reason)),)
-    return _line(
-        ("item_id", escape_field(item.item_id)),
-        ("description", escape_field(item.description)),
-        ("status", item.status),
-        *reason,
-        *_source(item.source_pointer, bound),
-        ("last_confirmed_at", escape_field(item.last_confirmed_at)),
-    )
+def _pending(item: PendingItem, bound: Resolutions | None) -> Row:
+    return {
+        "item_id": item.item_id,
+        "description": item.description,
+        "status": item.status,
+        **({} if item.reason is None else {"reason": item.reason}),
+        **_source(item.source_pointer, bound),
+        "last_confirmed_at": item.last_confirmed_at,
+    }
 
 
-def _evidence(item: RetrievalEvidence) -> str:
-    if item.conflict_key is None:
-        conflict = ("conflict", "none")
-    else:
-        conflict = ("conflict_winner", escape_field(item.conflict_key))
-    return _line(
-        ("memory_id", escape_field(item.memory_id)),
-        ("source_type", escape_field(item.source_type)),
-        ("source_id", escape_field(item.source_id)),
-        ("source_title", escape_field(item.source_title)),
-        ("captured_at", escape_field(item.captured_at)),
-        ("score", repr(float(item.score))),
-        ("source_rank", str(item.source_rank)),
-        conflict,
-    )
+def _evidence(item: RetrievalEvidence) -> Row:
+    key = item.conflict_key
+    return {
+        "memory_id": item.memory_id,
+        "source_type": item.source_type,
+        "source_id": item.source_id,
+        "source_title": item.source_title,
+        "captured_at": item.captured_at,
+        "score": float(item.score),
+        "source_rank": item.source_rank,
+        **({"conflict": "none"} if key is None else {"conflict_winner": key}),
+    }
 
 
-def _source(pointer: str, bound: Resolutions | None) -> tuple[tuple[str, str], ...]:
+def _source(pointer: str, bound: Resolutions | None) -> Row:
     """Name the source and, when it was resolved, its state; never the reason for the state."""
-    named = ("source", escape_field(pointer))
     if bound is None:
-        return (named,)
+        return {"source": pointer}
     found = bound[pointer]
+    row: Row = {"source": pointer, "source_status": found.status}
     if found.evidence_sha256 is None:
-        evidence = ("evidence_unavailable", "true")
-    else:
-        evidence = ("evidence_sha256", found.evidence_sha256.lower())
-    return (named, ("source_status", found.status), evidence)
+        return row | {"evidence_unavailable": True}
+    return row | {"evidence_sha256": found.evidence_sha256.lower()}
 
 
-def _line(*fields: tuple[str, str]) -> str:
-    return "- " + "; ".join(f"{name}={value}" for name, value in fields)
+def _line(row: Row) -> str:
+    return "- " + "; ".join(f"{name}={_value(name, value)}" for name, value in row.items())
+
+
+def _value(name: str, value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if name in _WORDS else escape_field(value)
+    return repr(value)

@@ -7,15 +7,18 @@ user, the pointers from anywhere; no result holds a path.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.durable.manifest import Manifest
 from compactctl.durable.policy import Authorize
 from compactctl.durable.reasons import STATUS_OF, reason_unopened
 from compactctl.durable.records import DurableContextState, SourceResolution, source_pointers
-from compactctl.durable.verify import Verification, verify_artifact, verify_events
-from compactctl.files.beneath import NotOpenedError, open_beneath
+from compactctl.durable.roots import Root, root_of
+from compactctl.durable.verify import WHOLE, Verification, verify_artifact, verify_events
+from compactctl.files.beneath import NotOpenedError
 from compactctl.pointers import (
     ArtifactPointer,
     PointerError,
@@ -29,20 +32,26 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from typing import BinaryIO
 
-Root = str | os.PathLike[str] | None
+Place = str | os.PathLike[str] | Root | None
+Found = tuple[SourceResolution, bytes | None]
+"""The state of a source, and as much of its verified bytes as was asked for."""
 
 
 class SourcePointerResolver(msgspec.Struct, frozen=True):
     """Resolves pointers below two roots that the user trusts.
 
     Records lie in ``<transcript_root>/<session>.jsonl``, artifacts in
-    ``<artifact_root>/<session>/tool-results/<filename>``. Without a root its sources are
-    missing; without ``authorize`` every session may be read.
+    ``<artifact_root>/<session>/tool-results/<filename>``. A root is a folder, the URL of a prefix
+    in an object store, or anything with its :class:`~compactctl.durable.roots.Root` methods.
+    Without a root its sources are missing; without ``authorize`` every session may be read; with a
+    ``manifest`` only the artifacts in it. ``observe`` is told of every resolution.
     """
 
-    transcript_root: Root = None
-    artifact_root: Root = None
+    transcript_root: Place = None
+    artifact_root: Place = None
     authorize: Authorize | None = None
+    manifest: Manifest | None = None
+    observe: Callable[[SourceResolution], None] | None = None
 
     def resolve(self, pointer_text: str) -> SourceResolution:
         """Return the state of one source: whatever is wrong with it is a state, not an error."""
@@ -50,31 +59,39 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
 
     def resolve_many(self, pointer_texts: Iterable[str]) -> tuple[SourceResolution, ...]:
         """Resolve each pointer as :meth:`resolve` does, but read each transcript only once."""
+        return tuple(resolution for resolution, _ in self.read_many(pointer_texts, 0))
+
+    def read(self, pointer_text: str, limit: int = WHOLE) -> Found:
+        """Resolve one source as :meth:`resolve` does, and return its verified bytes with it.
+
+        The whole source is verified, and its first ``limit`` bytes are returned.
+        """
+        return self.read_many((pointer_text,), limit)[0]
+
+    def read_many(self, pointer_texts: Iterable[str], limit: int) -> list[Found]:
+        """Resolve each pointer as :meth:`read` does, but read each transcript only once."""
         parsed = [(text, _parse(text)) for text in pointer_texts]
         admitted = [pointer for _, pointer in parsed if not isinstance(pointer, PointerError)]
-        found = self._verify(dict.fromkeys(admitted))
-        return tuple(
-            SourceResolution(text, pointer.status, pointer.reason, None)
+        verified = self._verify(dict.fromkeys(admitted), limit)
+        found = [
+            (SourceResolution(text, pointer.status, pointer.reason, None), None)
             if isinstance(pointer, PointerError)
-            else _resolution(text, pointer, found[pointer])
+            else _found(text, pointer, verified[pointer])
             for text, pointer in parsed
-        )
+        ]
+        if self.observe is not None:
+            for resolution, _ in found:
+                self.observe(resolution)
+        return found
 
-    def read(self, pointer_text: str) -> tuple[SourceResolution, bytes | None]:
-        """Resolve one source as :meth:`resolve` does, and return its verified bytes with it."""
-        pointer = _parse(pointer_text)
-        if isinstance(pointer, PointerError):
-            return SourceResolution(pointer_text, pointer.status, pointer.reason, None), None
-        if not self._allows(pointer):
-            verification = Verification("policy_denied")
-        elif isinstance(pointer, ArtifactPointer):
-            verification = self._artifact(pointer, keep=True)
-        else:
-            found = self._events(pointer.session, {pointer.sequence}, keep=True)
-            verification = found[pointer.sequence]
-        return _resolution(pointer_text, pointer, verification), verification.content
+    def has_root(self, pointer: SourcePointer) -> bool:
+        """Return True if there is a place where this source would be."""
+        is_artifact = isinstance(pointer, ArtifactPointer)
+        return (self.artifact_root if is_artifact else self.transcript_root) is not None
 
-    def _verify(self, pointers: Iterable[SourcePointer]) -> dict[SourcePointer, Verification]:
+    def _verify(
+        self, pointers: Iterable[SourcePointer], keep: int
+    ) -> dict[SourcePointer, Verification]:
         """Ask the policy about each pointer before anything of its source is looked at."""
         found: dict[SourcePointer, Verification] = {}
         events: dict[str, set[int]] = {}
@@ -82,11 +99,11 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
             if not self._allows(pointer):
                 found[pointer] = Verification("policy_denied")
             elif isinstance(pointer, ArtifactPointer):
-                found[pointer] = self._artifact(pointer)
+                found[pointer] = self._artifact(pointer, keep)
             else:
                 events.setdefault(pointer.session, set()).add(pointer.sequence)
         for session, sequences in events.items():
-            for sequence, verification in self._events(session, sequences).items():
+            for sequence, verification in self._events(session, sequences, keep).items():
                 found[TranscriptPointer(session, sequence)] = verification
         return found
 
@@ -96,16 +113,21 @@ class SourcePointerResolver(msgspec.Struct, frozen=True):
         except PermissionError:
             return False
 
-    def _artifact(self, pointer: ArtifactPointer, *, keep: bool = False) -> Verification:
+    def _artifact(self, pointer: ArtifactPointer, keep: int) -> Verification:
+        digest: str | None = pointer.digest
+        if self.manifest is not None:
+            digest = self.manifest.sha256_of(pointer)
+        if digest is None:
+            return Verification("manifest_denied")
         parts = (pointer.session, "tool-results", pointer.filename)
         try:
             with _open(self.artifact_root, parts) as file:
-                return verify_artifact(file, pointer.digest, keep=keep)
+                return verify_artifact(file, digest, keep=keep)
         except NotOpenedError as error:
             return Verification(reason_unopened(error.why, "artifact"))
 
     def _events(
-        self, session: str, sequences: AbstractSet[int], *, keep: bool = False
+        self, session: str, sequences: AbstractSet[int], keep: int
     ) -> dict[int, Verification]:
         try:
             with _open(self.transcript_root, (f"{session}.jsonl",)) as file:
@@ -125,10 +147,10 @@ def resolve_durable_sources(
     return resolver.resolve_many(source_pointers(state))
 
 
-def _open(root: Root, parts: Sequence[str]) -> BinaryIO:
-    if root is None:
+def _open(place: Place, parts: Sequence[str]) -> BinaryIO:
+    if place is None:
         raise NotOpenedError("missing")
-    return open_beneath(root, parts)
+    return root_of(place).open(parts)
 
 
 def _parse(text: str) -> SourcePointer | PointerError:
@@ -138,7 +160,8 @@ def _parse(text: str) -> SourcePointer | PointerError:
         return error
 
 
-def _resolution(text: str, pointer: SourcePointer, verification: Verification) -> SourceResolution:
+def _found(text: str, pointer: SourcePointer, verification: Verification) -> Found:
     kind = pointer.source_type
     status = STATUS_OF[kind][verification.reason]
-    return SourceResolution(text, status, verification.reason, kind, verification.sha256)
+    resolution = SourceResolution(text, status, verification.reason, kind, verification.sha256)
+    return resolution, verification.content

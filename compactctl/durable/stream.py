@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from compactctl.durable.lifecycle import refuse_step
 from compactctl.durable.records import (
     DurableContextState,
     DurableRecord,
+    PendingItem,
     SourceResolution,
     build_state,
     label,
     parse_record,
+    record_id,
     to_json,
 )
 from compactctl.errors import InvalidTranscriptError
 from compactctl.jsonl import exact
+from compactctl.jsonl.lines import line_end
 from compactctl.model import MADE
-from compactctl.transcript.accounting import account_lines
+from compactctl.transcript import placing
+from compactctl.transcript.accounting import Output, account_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from compactctl.transcript.accounting import Output
+    from compactctl.formats.base import Format
+
+_MENTION = re.compile(
+    rb'"type"\s*:\s*"compactctl\.(?:fact|pending_item|retrieval_evidence|source_resolution)"'
+)
+
+
+UNREADABLE = "compactctl.unreadable"
+"""The type of what `repair` makes of a line that it cannot read; ``text`` is the line."""
 
 
 class RecordLine(msgspec.Struct, frozen=True):
@@ -41,12 +55,16 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Rec
     ``strict``: every line that holds something must be a record, as in a state file.
 
     Raises:
-        InvalidTranscriptError: a record is refused; names file and line.
+        InvalidTranscriptError: a record is refused, or cannot be read; names file and line.
 
     """
     found: list[RecordLine] = []
     for number, raw in enumerate(lines, 1):
-        values = list(_values(raw)) if strict or b"compactctl." in raw else []
+        try:
+            values = _values(raw) if strict or b"compactctl." in raw else []
+        except exact.NotJsonError as error:
+            _refuse_damaged(raw, str(error), file, number)
+            values = []
         records = [(text, _record(value, file, number)) for text, value in values]
         if strict and not exact.is_blank(raw) and not (records and all(r for _, r in records)):
             raise InvalidTranscriptError(
@@ -58,20 +76,40 @@ def read(lines: Iterable[bytes], file: str, *, strict: bool = False) -> list[Rec
     return found
 
 
-def _values(raw: bytes) -> Iterator[tuple[bytes, Any]]:
-    """Yield the JSON values of a line, nearly always one, each with its bytes."""
+def _values(raw: bytes) -> list[tuple[bytes, Any]]:
+    """Return the JSON values of a line, nearly always one, each with its bytes.
+
+    Raises:
+        NotJsonError: not all of the line can be read.
+
+    """
     try:
-        yield raw.removeprefix(exact.BOM).strip(b"\r\n\0"), exact.parse(raw)
+        return [(raw.removeprefix(exact.BOM).strip(b"\r\n\0"), exact.parse(raw))]
     except exact.NotJsonError:
-        try:
-            yield from ((raw[start:end], value) for start, end, value in exact.parse_many(raw))
-        except exact.NotJsonError:
-            return
+        return [(raw[start:end], value) for start, end, value in exact.parse_many(raw)]
+
+
+def _refuse_damaged(text: bytes, why: str, file: str, number: int) -> None:
+    """Refuse a damaged line that is a durable record, or holds one: it must not be lost silently.
+
+    What a conversation says of records is no such line: its quotes are escaped.
+    """
+    if _MENTION.search(text):
+        raise InvalidTranscriptError(
+            f"a durable record cannot be read: {why}; correct the line or delete it",
+            file=file,
+            line=number,
+        )
 
 
 def _record(value: Any, file: str, number: int) -> DurableRecord | None:
+    if not isinstance(value, dict):
+        return None
+    if value.get("type") == UNREADABLE:  # what repair could not put together
+        text = str(value.get("text")).encode("utf-8", "surrogatepass")
+        _refuse_damaged(text, "it was damaged", file, number)
     try:
-        return parse_record(value) if isinstance(value, dict) else None
+        return parse_record(value)
     except InvalidTranscriptError as error:
         error.file, error.line = file, number
         raise
@@ -92,25 +130,41 @@ def without_resolutions(lines: Iterable[RecordLine]) -> list[RecordLine]:
 
 
 def state_of(lines: Iterable[RecordLine]) -> DurableContextState:
-    """Build the state; resolutions are no part of it.
+    """Build the state: each pending item as it is now; resolutions are no part of it.
 
     Raises:
-        InvalidTranscriptError: an id is repeated within its kind; names both places.
+        InvalidTranscriptError: as :func:`refuse_repeated`.
 
     """
-    kept = without_resolutions(lines)
     seen: dict[tuple[type[DurableRecord], str], RecordLine] = {}
-    for line in kept:
-        kind = type(line.record)
-        identity = getattr(line.record, kind.__struct_fields__[0])
-        first = seen.setdefault((kind, identity), line)
-        if first is not line:
-            raise InvalidTranscriptError(
-                f"{label(kind, identity)}: the id is repeated; see {first.file}:{first.number}",
-                file=line.file,
-                line=line.number,
-            )
-    return build_state(line.record for line in kept)
+    for line in without_resolutions(lines):
+        key = type(line.record), record_id(line.record)
+        before = seen.get(key)
+        if before is not None:
+            refuse_repeated(before, line)
+        seen[key] = line  # at the place where the id first came
+    return build_state(line.record for line in seen.values())
+
+
+def refuse_repeated(before: RecordLine, after: RecordLine) -> None:
+    """Refuse a record whose id there was before, unless it is the next step of a pending item.
+
+    Raises:
+        InvalidTranscriptError: names both places.
+
+    """
+    old, new = before.record, after.record
+    why = f"{label(type(new), record_id(new))}: the id is repeated"
+    if isinstance(old, PendingItem) and isinstance(new, PendingItem):
+        try:
+            refuse_step(old, new)
+        except InvalidTranscriptError as error:
+            why = error.what
+        else:
+            return
+    raise InvalidTranscriptError(
+        f"{why}; see {before.file}:{before.number}", file=after.file, line=after.number
+    )
 
 
 def resolutions_of(lines: Iterable[RecordLine]) -> list[SourceResolution]:
@@ -123,8 +177,11 @@ def weave(
     here: Iterable[RecordLine],
     state: Sequence[RecordLine],
     found: Sequence[SourceResolution],
+    form: Format | None = None,
 ) -> Output:
     """Put records of a state and the resolutions found now at the end of a stream.
+
+    Where the agent of a format would not read it then, they stand inside.
 
     Resolutions that an earlier run left go, unless they say the same. A torn last line stays the
     last: anywhere else it would be damage.
@@ -141,13 +198,47 @@ def weave(
     added = [*(line.raw for line in state), *new]
     whole, at = _with_end([line for line in left if line], added)
     origins[at:at] = [MADE] * len(added)
+    if form is not None and whole != lines:
+        return account_lines(lines, *placing.inside(form, whole, origins))
     return account_lines(lines, whole, origins)
+
+
+def carry(written: Output, state: Sequence[RecordLine]) -> Output:
+    """Put records of a state into lines that are about to be written, in front of the last one.
+
+    A client may take the first line for the head of the file, and the last for where it goes on.
+    """
+    chunks, origins = list(written.chunks), list(written.origins)
+    at = _last_line(chunks)
+    if at == 0:
+        chunks, at = _with_end(chunks, [line.raw for line in state])
+    else:
+        newline = line_end(chunks[at - 1])
+        chunks[at:at] = [line.raw + newline for line in state]
+    origins[at:at] = [MADE] * len(state)
+    counts = msgspec.structs.replace(written.counts, added=written.counts.added + len(state))
+    return Output(chunks, origins, counts)
+
+
+def _last_line(chunks: Sequence[bytes]) -> int:
+    """Return the index of the chunk that begins the last line that is not blank."""
+    at = next((at for at in reversed(range(len(chunks))) if not exact.is_blank(chunks[at])), 0)
+    while at > 0 and not chunks[at - 1].endswith(b"\n"):
+        at -= 1
+    return at
 
 
 def _without(record: bytes, line: bytes) -> bytes:
     """Remove a record from its line; return b"" if the line held nothing else."""
     rest = line.replace(record, b"", 1)
     return b"" if exact.is_blank(rest) else rest
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return bool(_values(line))
+    except exact.NotJsonError:
+        return False
 
 
 def _with_end(lines: list[bytes], added: Sequence[bytes]) -> tuple[list[bytes], int]:
@@ -157,7 +248,7 @@ def _with_end(lines: list[bytes], added: Sequence[bytes]) -> tuple[list[bytes], 
     newline = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
     torn = []
     if lines and not lines[-1].endswith(b"\n"):
-        if any(_values(lines[-1])):
+        if _is_whole(lines[-1]):
             lines[-1] += newline
         else:
             torn.append(lines.pop())

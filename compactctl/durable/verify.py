@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import sys
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
 
 from compactctl.durable.reasons import reason_of
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_RECORD = 100_000
 """Characters of a transcript record, its line end not counted."""
+
+LONGEST_EXCERPT = 2000
+"""Characters of a source that are shown beside its resolution at most."""
 
 _CHUNK = 64 * 1024
 # A character has at most four bytes: a line beyond this is too large, whatever it holds.
@@ -30,10 +34,24 @@ class _RefusedError(Exception):
         self.reason = reason
 
 
+WHOLE = sys.maxsize
+"""How many bytes to keep to keep them all."""
+
+
+def enough_for(characters: int) -> int:
+    """Return how many bytes hold so many characters, whatever they are."""
+    return 4 * characters
+
+
+def excerpt(content: bytes, characters: int) -> str:
+    """Return the first characters of verified bytes, of which the last may be cut short."""
+    return content.decode(errors="ignore")[:characters]
+
+
 class Verification(NamedTuple):
     """A reason code, and for a verified source the sha256 of its bytes in hex.
 
-    ``content`` is these very bytes, where they were asked for.
+    ``content`` is the start of these very bytes, as far as it was asked for.
     """
 
     reason: str
@@ -42,11 +60,12 @@ class Verification(NamedTuple):
 
 
 def verify_events(
-    file: BinaryIO, session: str, sequences: Collection[int], *, keep: bool = False
+    file: BinaryIO, session: str, sequences: Collection[int], *, keep: int = 0
 ) -> dict[int, Verification]:
     """Verify the records at ``sequences`` (from 1) in one pass that stops behind the last.
 
-    A record is only as good as all records before it; what comes later does not touch it.
+    A record is only as good as all records before it; what comes later does not touch it. Of what
+    is verified the first ``keep`` bytes are kept.
     """
     last = max(sequences)
     found: dict[int, Verification] = {}
@@ -56,7 +75,7 @@ def verify_events(
             _check_envelope(_parse(record), session, sequence)
             if sequence in sequences:
                 digest = hashlib.sha256(record).hexdigest()
-                content = record if keep else None
+                content = record[:keep] if keep else None
                 found[sequence] = Verification("verified_transcript_event", digest, content)
             if sequence == last:
                 break
@@ -67,17 +86,19 @@ def verify_events(
     return {sequence: found.get(sequence, Verification(stopped_by)) for sequence in sequences}
 
 
-def verify_artifact(file: BinaryIO, digest: str, *, keep: bool = False) -> Verification:
+def verify_artifact(file: BinaryIO, digest: str, *, keep: int = 0) -> Verification:
     """Verify that the file is UTF-8 and that its sha256 starts with ``digest`` (lower case)."""
     sha256 = hashlib.sha256()
     decoder = codecs.getincrementaldecoder("utf-8")()
     kept: list[bytes] = []
+    room = keep
     try:
         while chunk := file.read(_CHUNK):
             sha256.update(chunk)
             decoder.decode(chunk)
-            if keep:
-                kept.append(chunk)
+            if room:
+                kept.append(chunk[:room])
+                room -= len(kept[-1])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return Verification("artifact_not_utf8")

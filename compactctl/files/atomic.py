@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from compactctl.errors import InputError
-from compactctl.files.pipes import open_pipe
+from compactctl.files.pipes import open_to_write
 
 if TYPE_CHECKING:
     import re
@@ -37,7 +37,7 @@ def write_file(chunks: Iterable[bytes], target: Path, mode: int | None = None) -
     try:
         found = os.stat(target) if os.path.exists(target) else None  # noqa: PTH110, PTH116 (the same)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            with open_pipe(target, "wb") as file:
+            with os.fdopen(open_to_write(target, 0), "wb") as file:
                 file.writelines(chunks)
         else:
             replace_file(str(target), chunks, like=found, mode=mode)
@@ -115,11 +115,12 @@ def sweep(root: str, name: re.Pattern[str]) -> None:
 
     ``name`` is what the temporary files there are called; one that is being written stays.
     """
-    for _, _, files, folder in os.fwalk(root):
-        for file in files:
-            if name.fullmatch(file) and not _is_in_use(file, folder):
-                with contextlib.suppress(OSError):
-                    os.unlink(file, dir_fd=folder)
+    with contextlib.suppress(FileNotFoundError):  # nothing was written yet
+        for _, _, files, folder in os.fwalk(root):
+            for file in files:
+                if name.fullmatch(file) and not _is_in_use(file, folder):
+                    with contextlib.suppress(OSError):
+                        os.unlink(file, dir_fd=folder)
 
 
 def _is_in_use(name: str, folder: int) -> bool:

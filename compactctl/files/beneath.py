@@ -1,4 +1,4 @@
-"""Open a file below a root so that nothing but this very file can be what is read.
+"""Open or write a file below a root so that it can be nothing but this very file.
 
 Folder after folder is opened from the descriptor of the one before and no link is followed, so
 a link swapped in at any moment is refused by the kernel and not by a check that came too early.
@@ -6,16 +6,30 @@ a link swapped in at any moment is refused by the kernel and not by a check that
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from compactctl.files.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from io import BufferedReader
 
 Why: TypeAlias = Literal["missing", "link", "not_a_file", "vanished", "denied", "unreadable"]
 """``vanished``: it was there a moment ago; ``unreadable``: any other error of the system."""
+
+UNOPENED: dict[Why, str] = {
+    "missing": "cannot be read: No such file or directory",
+    "link": "is a symbolic link; name the file that it points to",
+    "vanished": "cannot be read: it vanished in this moment",
+    "not_a_file": "is no regular file",
+    "denied": "cannot be read: Permission denied",
+    "unreadable": "cannot be read",
+}
+"""What is said of a file by why it was not opened."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold the opening up
@@ -32,7 +46,7 @@ class NotOpenedError(Exception):
         self.why: Why = why
 
 
-def open_beneath(root: str | os.PathLike[str], parts: Sequence[str]) -> BinaryIO:
+def open_beneath(root: str | os.PathLike[str], parts: Sequence[str]) -> BufferedReader:
     """Open the regular file ``root/part/…/part``; ``parts`` are single names without a slash.
 
     The root is the user's own choice and may be a link. A link on the way beats a missing file.
@@ -53,6 +67,32 @@ def open_beneath(root: str | os.PathLike[str], parts: Sequence[str]) -> BinaryIO
     except OSError:
         raise NotOpenedError("unreadable") from None
     return os.fdopen(file, "rb")
+
+
+def write_beneath(
+    root: str | os.PathLike[str], parts: Sequence[str], content: bytes, mode: int
+) -> None:
+    """Write the file ``root/part/…/part`` whole or not at all; folders are made as needed.
+
+    The root is the user's own choice and may be a link.
+
+    Raises:
+        NotOpenedError: there is a link on the way.
+        OSError: as the system gave it.
+
+    """
+    os.makedirs(root, exist_ok=True)  # noqa: PTH103 (a name)
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in parts[:-1]:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=folder)
+            above, folder = folder, _open_no_link(folder, part, _FOLDER)
+            os.close(above)
+        replace_file(parts[-1], [content], folder=folder, mode=mode)
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _step(

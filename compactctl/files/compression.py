@@ -19,7 +19,14 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 LARGEST = 4 << 30
 """Bytes of lines that are read at most: a bomb or an endless pipe must not fill the memory."""
 
+_LARGEST_RATIO = 200
+"""Times that packed data may grow; transcripts grow 5 to 50 times, bombs 1,000 times and more."""
+
+_ALWAYS = 8 << 20
+"""Bytes that are unpacked whatever the ratio."""
+
 _BLOCK = 1 << 20
+_PACKED_BLOCK = 1 << 16
 _LEVEL = 6
 
 
@@ -38,14 +45,32 @@ def bounded(file: BinaryIO, head: bytes = b"") -> io.BufferedReader:
     return io.BufferedReader(_Bounded(file, head), _BLOCK)
 
 
-class _Bounded(io.RawIOBase):
-    """Raises :class:`InputError` after :data:`LARGEST` bytes."""
+class _Counted(io.RawIOBase):
+    """Counts the bytes that are read of a file."""
 
-    def __init__(self, file: BinaryIO, head: bytes) -> None:
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = cast("io.BufferedReader", file)
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # all it is called with
+        many = self._file.readinto(buffer)
+        self.count += many
+        return many
+
+
+class _Bounded(io.RawIOBase):
+    """Raises :class:`InputError` after too many bytes, for ever or for what they are packed in."""
+
+    def __init__(self, file: BinaryIO, head: bytes = b"", packed: _Counted | None = None) -> None:
         super().__init__()
         self._file = cast("io.BufferedReader", file)
         self._head = head
-        self._left = LARGEST
+        self._packed = packed
+        self._count = 0
         self._ended = False
 
     def readable(self) -> bool:
@@ -58,9 +83,14 @@ class _Bounded(io.RawIOBase):
         elif not self._ended:  # a terminal would ask for a second Ctrl-D
             many = self._file.readinto1(buffer)
             self._ended = many == 0
-        self._left -= many
-        if self._left < 0:
+        self._count += many
+        if self._count > LARGEST:
             raise InputError(f"holds more than {LARGEST >> 30} GiB; split it")
+        if self._packed and self._count > max(_ALWAYS, _LARGEST_RATIO * self._packed.count):
+            raise InputError(
+                f"grows more than {_LARGEST_RATIO} times when it is unpacked, as no transcript "
+                "does; if you trust it, unpack it first"
+            )
         return many
 
 
@@ -84,9 +114,11 @@ def unpacked_lines(packed: BinaryIO, head: bytes) -> list[bytes]:
 
     """
     kind = kind_of(head)
-    file, damage = _gzip_file(packed) if kind == "gzip" else _zstd_file(packed)
+    counted = _Counted(packed)
+    source = io.BufferedReader(counted, _PACKED_BLOCK)
+    file, damage = _gzip_file(source) if kind == "gzip" else _zstd_file(source)
     try:
-        return list(bounded(file))
+        return list(io.BufferedReader(_Bounded(file, packed=counted), _BLOCK))
     except damage as error:
         raise InputError(f"the {kind} data is damaged: {error}") from None
 

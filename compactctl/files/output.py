@@ -15,6 +15,7 @@ from compactctl.files.atomic import stamp, write_file
 from compactctl.files.compression import MAGIC_LENGTH, is_packed, pack
 from compactctl.files.in_place import refuse_live, replace_in_place
 from compactctl.files.reading import STANDARD
+from compactctl.text import escape_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -93,7 +94,7 @@ def output_path(output: str | None, source: str, *, in_place: bool) -> Path | No
     return path
 
 
-def check_report(report: str, source: str, output: str | None) -> None:
+def check_report(report: str, source: str, output: str | None, option: str = "--report") -> None:
     """Make sure that the record is not appended to a transcript.
 
     Raises:
@@ -107,7 +108,7 @@ def check_report(report: str, source: str, output: str | None) -> None:
     else:
         same = os.path.realpath(report) == os.path.realpath(output)
     if same or (found is not None and _is_input(found, source)):
-        raise UsageError(f"--report {report} is a transcript; give the report a file of its own")
+        raise UsageError(f"{option} {report} is read or written already; give it a file of its own")
 
 
 def _in_place(output: str | None, source: str) -> Path:
@@ -167,6 +168,16 @@ def write_standard(chunks: Iterable[bytes]) -> None:
     except OSError as error:
         silence(sys.stdout)
         raise InputError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def write_json(lines: Iterable[bytes]) -> None:
+    """Write lines of JSON to standard output; a terminal gets the same with escapes.
+
+    Raises:
+        InputError: as for :func:`write_standard`.
+
+    """
+    write_standard(map(escape_json, lines) if is_terminal() else lines)
 
 
 def _replace(chunks: Iterable[bytes], path: Path, original: Sequence[bytes] | None) -> None:

@@ -7,11 +7,13 @@ import io
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from compactctl.console import say
 from compactctl.errors import InputError
 from compactctl.files.atomic import stamp
+from compactctl.files.beneath import UNOPENED, NotOpenedError, open_beneath
 from compactctl.files.compression import (
     MAGIC_LENGTH,
     bounded,
@@ -19,6 +21,7 @@ from compactctl.files.compression import (
     unpacked_lines,
 )
 from compactctl.files.mapped import FileLines
+from compactctl.files.pipes import open_to_read
 from compactctl.jsonl.lines import Entry
 
 if TYPE_CHECKING:
@@ -45,13 +48,16 @@ def read_lines(path: str) -> list[bytes]:
 
 
 @contextlib.contextmanager
-def open_lines(path: str, *, hold: bool) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
+def open_lines(
+    path: str, *, hold: bool, root: str | None = None
+) -> Iterator[tuple[Iterable[bytes], MakeEntry]]:
     """Open a FILE argument: its lines, and the function that makes entries of them.
 
-    Without ``hold`` those of a plain file are only read while the file is open. Raises as
-    ``read_lines``, at the end too.
+    Without ``hold`` those of a plain file are only read while the file is open. With the ``root``
+    that it was found below, no link is followed on the way there. Raises as ``read_lines``, at
+    the end too.
     """
-    with _blaming(path), _open(path) as file:
+    with _blaming(path), _open(path) if root is None else _open_found(path, root) as file:
         before = _state(file)
         # Of a file on standard input someone else may have read the beginning.
         if hold or path == STANDARD or before is None or is_packed(_head(file)):
@@ -82,7 +88,11 @@ def _blaming(path: str) -> Iterator[None]:
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != STANDARD:
-        file = open(path, "rb")  # noqa: PTH123, SIM115 (no need of pathlib; the caller closes it)
+        if os.path.isdir(path):  # noqa: PTH112 (no need of pathlib)
+            raise InputError(
+                "is a directory; name a file in it (validate takes folders, as does compact -o DIR)"
+            )
+        file = open_to_read(path)
         if _is_device(os.fstat(file.fileno())):
             file.close()
             raise InputError("is a device; give a FILE or a pipe")
@@ -92,6 +102,13 @@ def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if sys.stdin.isatty():
         say("compactctl: reading from the terminal; give a FILE or a pipe")
     return contextlib.nullcontext(sys.stdin.buffer)
+
+
+def _open_found(path: str, root: str) -> BinaryIO:
+    try:
+        return open_beneath(root, Path(os.path.relpath(path, root)).parts)
+    except NotOpenedError as error:
+        raise InputError(UNOPENED[error.why]) from None
 
 
 def _is_device(found: os.stat_result) -> bool:

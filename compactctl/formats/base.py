@@ -90,10 +90,14 @@ class Format(ABC):
     """The types of its lines; ``validate`` reports others. Empty if any type is fine."""
     sequence: str | None = None
     """The member that numbers the lines."""
+    ordinal: str | None = None
+    """The member that numbers the lines of an agent that reads no file whose last line lacks it."""
+    ours_stand_inside: bool = False
+    """The agent reads no file that begins or ends with a line of this tool."""
     boundary: str | None = None
     """The type of lines that cut off what precedes them; they stay when all their blocks went."""
-    content_member: str | None = None
-    """The only member that :meth:`replace_parts` changes; others may be large and stay unparsed."""
+    content_members: tuple[str, ...] = ()
+    """All members that :meth:`replace_parts` changes; others may be large and stay unparsed."""
     usage_keys: tuple[bytes, ...] = ()
     """Bytes of which a line for :meth:`usage` holds at least one; none if no line has a usage."""
     usage_is_apart: bool = False

@@ -23,8 +23,6 @@ _FEW = 30
 
 _ENOUGH = 20
 
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-
 
 def format_of(lines: Iterable[bytes]) -> Format:
     """Return the format that knows most of the first records.
@@ -109,8 +107,14 @@ def _unknown(lines: Iterable[bytes], records: Sequence[dict[str, Any]], document
         return "a pretty-printed JSON document, not JSONL; one object a line: jq -c . FILE"
     if not records and any(True for _ in objects(lines)):
         return "only compactctl records and no transcript; resolve and render take such a file"
-    if first.startswith(_UTF_16):
-        return "UTF-16 text; save it as UTF-8 (PowerShell: Out-File -Encoding utf8)"
+    encoding = documents.utf_16(first)
+    if encoding:
+        return f"{encoding} text; turn it into UTF-8 with: iconv -f {encoding} -t UTF-8 FILE"
+    if not records and documents.is_wrapped(lines):
+        return (
+            "the records are wrapped over several lines; "
+            "put them together with: tr -d '\\r\\n' < FILE | jq -c ."
+        )
     if not records:
         return "no line is a JSON object; expected one JSON object a line"
     known = ", ".join(formats.names())

@@ -52,6 +52,29 @@ def advice(value: Any, many: int = 1) -> str | None:
     return f"a JSON document, not JSONL; {_command(path)}"
 
 
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_WRAPPED = 1000
+"""Lines among which the end of a wrapped record is looked for."""
+
+
+def utf_16(first: bytes) -> str:
+    """Return the name of the UTF-16 encoding that a file begins with; "" for none."""
+    if first.startswith(_MARKS):
+        return "UTF-16"
+    if first[:4:2] == b"\0\0" and first[1:4].count(0) == 1:
+        return "UTF-16BE"
+    return "UTF-16LE" if first[1:4:2] == b"\0\0" and first[:3].count(0) == 1 else ""
+
+
+def is_wrapped(lines: Iterable[bytes]) -> bool:
+    """Return True if the first record is whole once the line ends inside it are gone."""
+    text = b"".join(line.strip(b"\r\n") for line in itertools.islice(lines, _WRAPPED))
+    with contextlib.suppress(ValueError, RecursionError):
+        value, _ = json.JSONDecoder().raw_decode(text.decode(errors="replace").lstrip())
+        return isinstance(value, dict)
+    return False
+
+
 def _command(path: str, source: str = "") -> str:
     return f"turn it into lines with: {source}jq -c '{path}'{'' if source else ' FILE'}"
 

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ELSEWHERE = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
 """Parts that Anthropic's messages hold and these never do."""
-_CHAT = re.compile(rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"')
+_CHAT = re.compile(
+    rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"|"(?:image_url|file|input_audio)"\s*:'
+)
+_MEDIA = ("image_url", "file", "input_audio")
+"""Types of parts that only chat messages have; what they hold is a member of the same name."""
 _CHAT_ROLES = ("system", "developer", "tool")
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Members in which servers put reasoning, and want it back."""
@@ -95,9 +99,10 @@ class OpenAI(base.Format):
         )
 
     def claims(self, raw: bytes) -> bool:
-        """Return True for what no list of Anthropic's has: calls, and roles of their own."""
+        """Return True for what no list of Anthropic's has: calls, and some roles and parts."""
         return _CHAT.search(raw) is not None and any(
-            record.get("role") in _CHAT_ROLES or "tool_calls" in record for record in objects([raw])
+            record.get("role") in _CHAT_ROLES or "tool_calls" in record or _holds_media(record)
+            for record in objects([raw])
         )
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
@@ -167,6 +172,14 @@ class OpenAI(base.Format):
         lines = [_made_result(block) for block in blocks if block.kind == "result"]
         rest = [_make(block) for block in blocks if block.kind != "result"]
         return [*lines, _made(role, rest)] if rest else lines
+
+
+def _holds_media(record: dict[str, Any]) -> bool:
+    said = openai_parts.parts(record.get("content"))
+    return any(
+        isinstance(part, dict) and part.get("type") in _MEDIA and part["type"] in part
+        for part in said
+    )
 
 
 def _result(record: Record, index: int) -> Block:

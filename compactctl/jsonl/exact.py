@@ -112,7 +112,7 @@ def parse_many(text: bytes) -> list[tuple[int, int, Any]]:
 
 
 def scan(text: bytes) -> tuple[list[tuple[int, int, Any]], NotJsonError | None]:
-    """Give the values of ``text`` up to the first that cannot be read, and why it cannot.
+    """Return the values of ``text`` up to the first that cannot be read, and why it cannot.
 
     NUL runs and a byte order mark around values are skipped: a power loss leaves the first,
     some editors the second.
@@ -169,7 +169,7 @@ def _after_gap(text: str, position: int) -> int:
 
 
 def _failure(error: Exception, text: str) -> NotJsonError:
-    """Say in our own words why a value cannot be read."""
+    """Return why a value cannot be read, in our own words."""
     if isinstance(error, NotJsonError):
         return error.with_traceback(None)  # which holds on to the text
     if isinstance(error, RecursionError):
@@ -181,7 +181,7 @@ def _failure(error: Exception, text: str) -> NotJsonError:
 
 
 def _is_torn(error: json.JSONDecodeError, text: str) -> bool:
-    """Tell by where the parser gave up: at the very end, or in a token that the end cuts."""
+    """Return True if the parser gave up at the very end, or in a token that the end cuts off."""
     if error.msg.startswith("Unterminated string"):
         return True
     end = len(text.rstrip(" \t\r\n\0"))
@@ -211,7 +211,7 @@ def _in_bytes(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def without_surrogates(value: Any) -> Any:
-    """Copy ``value`` with each lone surrogate replaced by U+FFFD, so that it can be encoded."""
+    """Return ``value`` with each lone surrogate replaced with U+FFFD, so that it can be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -233,7 +233,7 @@ def dump(value: Any) -> bytes:
 
 
 def as_it_is(text: bytes) -> Any:
-    """Give a value that :func:`dump` writes as this very JSON."""
+    """Return a value that :func:`dump` writes as exactly this JSON."""
     return orjson.Fragment(text)
 
 
@@ -257,7 +257,7 @@ def _dump_slowly(value: Any, *, ensure_ascii: bool) -> str:
 
 
 def is_blank(line: bytes) -> bool:
-    """Say whether a line holds nothing but white space, NULs or byte order marks."""
+    """Return True if a line contains only whitespace, NULs or byte order marks."""
     rest = line.strip(_SKIP)
     if rest.startswith(BOM):
         rest = rest.replace(BOM, b"").strip(_SKIP)

@@ -115,7 +115,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _settle_tails(entries: list[Entry], faults: list[Fault]) -> None:
-    """Tell a torn tail from a torn line in the middle, which lost what it held."""
+    """Raise torn lines in the middle, which lost what they held, from FILE-01 to FILE-02."""
     last = next((e.line for e in reversed(entries) if not exact.is_blank(e.raw)), 0)
     for at, fault in enumerate(faults):
         if fault.rule == "FILE-01" and fault.line != last:
@@ -180,7 +180,7 @@ def _values(
 
 
 def _damage(error: exact.NotJsonError, number: int, *, read: bool) -> Fault:
-    """Give the rule that an unreadable line breaks."""
+    """Return the fault of an unreadable line."""
     what = f"{error}; what stands before it is read" if read else str(error)
     if isinstance(error, exact.NotUtf8Error):
         return Fault("FILE-07", number, what, error.at)
@@ -206,7 +206,7 @@ def _oddities(raw: bytes, number: int, values: list[Any]) -> Iterator[Fault]:
 
 
 def _surrogate_path(value: Any, path: str = "$") -> str | None:
-    """Give the JSON path of the first string that holds a lone surrogate."""
+    """Return the JSON path of the first string with a lone surrogate, None if there is none."""
     if isinstance(value, str):
         return None if exact.without_surrogates(value) == value else path
     if isinstance(value, dict):

@@ -8,7 +8,7 @@ running it once. It knows blocks and messages, never lines or parents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -84,11 +84,16 @@ class Change(msgspec.Struct, frozen=True):
 Store = Literal["artifacts", "archive"]
 
 
+def _always(_: Mapping[str, Any]) -> bool:
+    return True
+
+
 class Layer(msgspec.Struct, frozen=True):
     """A layer: ``run(context, *, option=…)`` returns its change; the rest is what it needs.
 
     ``example`` is shown under ``--help``. ``keeps`` names the stores that it can put things into.
     ``leaves_mark``: its record names lines and bytes of what it read, so these must be there.
+    ``stores``: True for options with which it puts texts into ``artifacts``, if it can at all.
     ``must_apply``: its change stands even where the text grows, and ``compact`` runs it whatever
     the size of the view.
     """
@@ -96,5 +101,6 @@ class Layer(msgspec.Struct, frozen=True):
     run: Callable[..., Change]
     example: str
     keeps: tuple[Store, ...] = ()
+    stores: Callable[[Mapping[str, Any]], bool] = _always
     leaves_mark: bool = False
     must_apply: bool = False

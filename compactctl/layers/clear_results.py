@@ -15,7 +15,7 @@ from compactctl.view.index import View
 from compactctl.view.pairs import Place, block_at
 
 SHORTEST = 120
-"""Characters up to which a result is left alone: a placeholder would not be shorter."""
+"""Characters up to which a result of texts is left alone: a placeholder would not be shorter."""
 
 FAILURE_TOKENS = 110
 """Tokens of a failure that its placeholder keeps."""
@@ -65,9 +65,12 @@ def _results(view: View) -> list[Place]:
 def _cleared(context: Context, result: Block, call: Block | None, actions: list[Action]) -> Block:
     texts = [piece.text for piece in text_pieces(result)]
     text, store, tool = "\n".join(texts), context.store, call.tool if call else ""
-    if len(text) <= SHORTEST or placeholders.read_cleared(text) or (store is None and _alone(tool)):
+    lost = [piece for piece in result.content if piece.kind == "image" or _is_file(piece)]
+    if len(text) <= SHORTEST and not lost:
         return result
-    if not texts:  # what it says is in a piece of a kind that only its provider knows
+    if placeholders.read_cleared(text) or (store is None and _alone(tool)):
+        return result
+    if not (texts or lost):  # what it says is in a piece of a kind that only its provider knows
         return result
     before = context.count(result)
     cuts = [placeholders.read_cut(piece) for piece in texts]
@@ -76,11 +79,10 @@ def _cleared(context: Context, result: Block, call: Block | None, actions: list[
         for piece, cut in zip(texts, cuts, strict=True)
     ]
     pointer = cuts[0].pointer if len(cuts) == 1 and cuts[0] else None
-    if pointer is None and store is not None:
+    if pointer is None and store is not None and text:
         pointer = store(text)
     elif pointer is None and any(cut and cut.pointer for cut in cuts):
         return result  # a placeholder has room for one pointer, and these are several texts
-    lost = [piece for piece in result.content if piece.kind == "image" or _is_file(piece)]
     size = sum(whole) if any(cuts) else before
     left = placeholders.cleared(
         size,
@@ -128,6 +130,6 @@ def _with_text(result: Block, text: str) -> Block:
 
 
 def _alone(tool: str) -> bool:
-    """Say whether a result can not be had again by calling the tool again."""
+    """Return True if a result can not be had again by calling the tool again."""
     lowered = tool.lower()
     return lowered in _ASKED or "memory" in lowered

@@ -16,10 +16,10 @@ from compactctl.view.edits import Key, key
 from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
 from compactctl.view.protected import Protected
-from compactctl.view.reads import Read, ReadTool, named_read_tools, reads_of
+from compactctl.view.reads import ReadTool, named_read_tools, reads_of
 from compactctl.view.reasoning import lets_go
 from compactctl.view.shown import Later
-from compactctl.view.tools import keys_modified_by
+from compactctl.view.tools import Edits
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -58,8 +58,17 @@ def dedup(
     )
     found = _to_do(every, drop=mode == "drop")
     edits, actions = (_drop if mode == "drop" else _stub)(context, found)
-    verb = "dropped" if mode == "drop" else "replaced"
-    return Change(edits, None, actions, f"{plural(len(actions), 'superseded read')} {verb}")
+    return Change(edits, None, actions, _note(actions, "dropped" if mode == "drop" else "replaced"))
+
+
+def _note(actions: Sequence[Action], verb: str) -> str:
+    """Say what is dedup's own; thinking that went with what it led to has its own name."""
+    thoughts = [action for action in actions if action.rule == "thinking"]
+    note = f"{plural(len(actions) - len(thoughts), 'superseded read')} {verb}"
+    if not thoughts:
+        return note
+    tokens = sum(action.tokens_before for action in thoughts)
+    return f"{note}, thinking: {plural(len(thoughts), 'block')}, {plural(tokens, 'token')}"
 
 
 def superseded(
@@ -79,39 +88,35 @@ def superseded(
     carries the signature of its step is left alone where other calls of the step stay.
     """
     later: dict[str, Later] = {}
-    edited: set[str] = set()
+    edits = Edits(view.answered)
     goes: list[Superseded] = []
-    for found in reversed(view.answered):
-        if stale and not found.result.failed:
-            edited.update(keys_modified_by(found.call))
+    for at, found in reversed([*enumerate(view.answered)]):
         reads = reads_of(found.call, found.result, named)
         if not reads or any(protected.names(read.path) for read in reads):
             continue
-        by: list[str | None] = []
-        if found.call_at.message < view.open_loop:
-            by = [_shown_again(read, found.result, later, edited) for read in reads]
-        if by and all(who is not None for who in by):
+        by: list[str | None] = [None]
+        if found.call_at.message < view.open_loop and all(read.key in later for read in reads):
+            by = [
+                (
+                    stale
+                    and edits.between(read.key, at, len(view.answered))
+                    and later[read.key].whole()
+                )
+                or later[read.key].shows(read, found.result, at)
+                for read in reads
+            ]
+        if all(who is not None for who in by):
             names = dict.fromkeys(read.path for read in reads)
             goes.append(Superseded(found, [*names], [*dict.fromkeys(filter(None, by))]))
             continue
         for read in reads:
             if read.key not in later:
-                later[read.key] = Later(flags_failures=flags_failures)
-            later[read.key].add(read, found.result, found.call.call_id or "")
+                later[read.key] = Later(edits, flags_failures=flags_failures)
+            later[read.key].add(read, found.result, at, found.call.call_id or "")
     if drop and any(read.found.call.bound for read in goes):
         gone = {read.found.call_at for read in goes}
         goes = [read for read in goes if lets_go(view, read.found.call_at, gone)]
     return goes[::-1]
-
-
-def _shown_again(
-    read: Read, result: Block, later: dict[str, Later], edited: set[str]
-) -> str | None:
-    """Return the id of a later call that shows this read's lines, or the whole file."""
-    if read.key not in later:
-        return None
-    whole = later[read.key].whole() if read.key in edited else None
-    return later[read.key].shows(read, result) if whole is None else whole
 
 
 def _to_do(every: Sequence[Superseded], *, drop: bool) -> list[Superseded]:
@@ -136,7 +141,14 @@ def _drop(
         gone |= {read.found.call_at, read.found.result_at}
         tokens = context.count(call) + context.count(result)
         actions.append(Action("superseded-read", call.entry, call.call_id, tokens))
-    return without(context.view.messages, gone), actions
+    edits = without(context.view.messages, gone)
+    actions += [
+        Action("thinking", block.entry, None, context.count(block))
+        for position in sorted({place.message for place in gone})
+        for block in context.view.messages[position].blocks
+        if block.kind == "thinking" and key(block) in edits
+    ]
+    return edits, actions
 
 
 def _stub(

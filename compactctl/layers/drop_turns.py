@@ -145,8 +145,8 @@ def _marker(
         tuple(dict.fromkeys(pointers)),
     )
     whole = placeholders.newest(whole, MARKER_TOKENS)  # an item takes at least a token
-    while context.counter.count(text := placeholders.pruned(whole)) > MARKER_TOKENS:
-        whole = placeholders.shorter(whole)
+    while (size := context.counter.count(text := placeholders.pruned(whole))) > MARKER_TOKENS:
+        whole = placeholders.shorter(whole, 3 if size > 2 * MARKER_TOKENS else 10)
     return Block("text", text, meta=True)
 
 

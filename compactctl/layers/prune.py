@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from compactctl.errors import UsageError
@@ -13,8 +14,15 @@ from compactctl.view.edits import apply
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 
-_TURNS = 6
-"""Newest turns that stay when nothing else is asked for."""
+_TURNS, _HEAD, _MESSAGES, _RESULTS = 6, 3, 50, 3
+"""What stays when nothing else is asked for."""
+
+_OPTIONS = {
+    "drop": ("keep_turns", "keep_messages", "keep_tokens", "no_marker"),
+    "snip": ("head", "max_messages", "no_marker"),
+    "clear": ("keep_results",),
+}
+"""The options that belong to each mode."""
 
 
 def prune(
@@ -27,25 +35,35 @@ def prune(
     ] = "drop",
     keep_turns: Annotated[
         int | None,
-        "Newest turns to keep (a turn: one answer of the model with all its tool results). [6]",
+        "drop: newest turns to keep (a turn: one answer of the model with all its tool results). "
+        f"[{_TURNS}]",
     ] = None,
     keep_messages: Annotated[
-        int | None, "Instead: newest messages to keep, widened so that no turn is parted."
+        int | None, "drop, instead: newest messages to keep, widened so that no turn is parted."
     ] = None,
     keep_tokens: Annotated[
-        int | None, "Instead: keep the newest turns that fit into this many tokens."
+        int | None, "drop, instead: keep the newest turns that fit into this many tokens."
     ] = None,
-    head: Annotated[int, "snip: messages to keep at the start."] = 3,
-    max_messages: Annotated[int, "snip: messages that the view may have."] = 50,
-    keep_results: Annotated[int, "clear: newest tool results to keep."] = 3,
-    no_marker: Annotated[bool, "Leave no placeholder that says what went."] = False,
+    head: Annotated[int | None, f"snip: messages to keep at the start. [{_HEAD}]"] = None,
+    max_messages: Annotated[
+        int | None, f"snip: messages that the view may have. [{_MESSAGES}]"
+    ] = None,
+    keep_results: Annotated[int | None, f"clear: newest tool results to keep. [{_RESULTS}]"] = None,
+    no_marker: Annotated[bool, "drop and snip: leave no placeholder that says what went."] = False,
 ) -> Change:
     """Drop old turns; the first and the last request of the user and standing rules stay."""
-    only_one(keep_turns, keep_messages, keep_tokens)
+    measures = {
+        "keep_turns": keep_turns,
+        "keep_messages": keep_messages,
+        "keep_tokens": keep_tokens,
+    }
+    others = {"head": head, "max_messages": max_messages, "keep_results": keep_results}
+    _refuse_of_other_modes(mode, {**measures, **others, "no_marker": no_marker or None})
+    only_one(*measures.values())
     if mode == "clear":
-        return clear(context, _positive("--keep-results", keep_results, 0))
+        return clear(context, _positive("--keep-results", _or(keep_results, _RESULTS), 0))
     if mode == "snip":
-        return _snip(context, head, max_messages, marker=not no_marker)
+        return _snip(context, _or(head, _HEAD), _or(max_messages, _MESSAGES), marker=not no_marker)
     view = context.view
     pinned = context.protected.with_first
     if keep_messages is not None:
@@ -53,11 +71,29 @@ def prune(
     elif keep_tokens is not None:
         start = _start_of_tokens(context, _positive("--keep-tokens", keep_tokens), pinned)
     else:
-        keep = _positive("--keep-turns", _TURNS if keep_turns is None else keep_turns)
+        keep = _positive("--keep-turns", _or(keep_turns, _TURNS))
         start = view.turns[-keep].assistant if len(view.turns) > keep else None
     if start is None:
         return Change(note="nothing older than what is kept")
     return cut_out(context, start, pinned, marker=not no_marker)
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given
+
+
+def _refuse_of_other_modes(mode: str, given: Mapping[str, object]) -> None:
+    """Refuse options that the mode would not look at.
+
+    Raises:
+        UsageError: says to which mode the option belongs.
+
+    """
+    for option, value in given.items():
+        if value is not None and option not in _OPTIONS[mode]:
+            modes = " and ".join(one for one, options in _OPTIONS.items() if option in options)
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} belongs to --mode {modes}; the mode here is {mode}")
 
 
 def only_one(*measures: int | None) -> None:
@@ -142,7 +178,7 @@ def _closed_head(view: View, head: int, *, marker: bool) -> int:
 
 
 def _holds_calls(message: Message) -> bool:
-    """Say whether a cut behind this message would part calls from their results."""
+    """Return True if a cut behind this message would part calls from their results."""
     return any(block.kind == "call" for block in message.blocks)
 
 
@@ -150,4 +186,5 @@ LAYER = Layer(
     prune,
     example="compactctl prune session.jsonl --keep-turns 10 -o small.jsonl",
     keeps=("artifacts", "archive"),
+    stores=lambda options: options["mode"] == "clear",
 )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from compactctl import summaries
 from compactctl.summaries import (
+    ALSO,
     ANSWERED,
     ASKED,
     BRANCH,
@@ -26,11 +27,18 @@ from compactctl.summaries import (
 )
 from compactctl.text import middle_cut, plural
 from compactctl.view.facts import Counts, Facts
+from compactctl.view.requests import says_something
 
 Count = Callable[[str], int]
 
+_GOAL = 3000
+"""Characters of the goal."""
 _REPEATED = 400
 """Characters of the goal where the whole request stands beside the summary."""
+_PASTED = 800
+"""Characters of any other request; more is pasted, and is cut in its middle."""
+_BRANCHES = 5
+"""Branches and commits that are named, the latest."""
 _AROUND = 3
 """Tokens that a line of a list takes beside its item."""
 _SMALLEST = 12
@@ -68,13 +76,10 @@ def digest(facts: Facts, count: Count, limit: int, *, beside: Sequence[str] = ()
 
 def _kinds(facts: Facts, beside: Sequence[str]) -> list[_Kind]:
     """Return what the summary says, the most needed first."""
-    files, requests = facts.files, facts.requests
+    files, todos = facts.files, facts.todos
     modified = set(files.modified)
-    goal = [_goal(requests[0], beside)] if requests else []
+    goal, asked, also = _requests(facts, beside)
     rules = [rule for rule in facts.rules if rule not in goal]
-    listed = {*beside, *requests[:1], *rules}
-    asked = [ASKED + words for words in requests[1:] if words not in listed]
-    todos = facts.todos
     return [
         _Kind(MODIFIED, 0.12, files.modified[::-1], cuts=False),
         _Kind(OBSERVED, 0.06, [p for p in files.read[::-1] if p not in modified], cuts=False),
@@ -83,17 +88,27 @@ def _kinds(facts: Facts, beside: Sequence[str]) -> list[_Kind]:
         _Kind(OPEN_RESULTS, 0.12, facts.failures[::-1]),
         _Kind(NEXT, 0.08, todos),
         _Kind(STATUS, 0.08, [ANSWERED + facts.answered] if facts.answered else []),
-        _Kind(STATUS, 0.03, [BRANCH + one for one in facts.branches[::-1]], cuts=False),
-        _Kind(STATUS, 0.12, asked[::-1]),
+        _Kind(STATUS, 0.03, [BRANCH + one for one in facts.branches[: -_BRANCHES - 1 : -1]]),
+        _Kind(STATUS, 0.12, [ASKED + words for words in asked]),
+        _Kind(STATUS, 0.05, also, is_counted=False),
         _Kind(STATUS, 0.12, [SAID + facts.last_words] if facts.last_words else []),
         _Kind(NEXT, 0.05, [s for s in facts.next_steps[::-1] if s not in todos], is_counted=False),
         _Kind(STATUS, 0.15, facts.notes[::-1], is_counted=False),
-        _Kind(STATUS, 0.10, [RAN + one for one in facts.calls[::-1]], cuts=False, is_counted=False),
+        _Kind(STATUS, 0.08, [RAN + one for one in facts.calls[::-1]], cuts=False, is_counted=False),
     ]
 
 
-def _goal(request: str, beside: Sequence[str]) -> str:
-    return middle_cut(request, _REPEATED) if request in beside else request
+def _requests(facts: Facts, beside: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the goal, other requests, the newest first, and those that say next to nothing."""
+    requests = facts.requests
+    goal = next(filter(says_something, requests), "".join(requests[:1]))
+    known = {goal, *beside, *facts.rules}
+    rest = [words for words in requests[::-1] if words not in known]
+    asked = [middle_cut(_flat(words), _PASTED) for words in rest if says_something(words)]
+    short = [_flat(words) for words in rest if not says_something(words)]
+    also = [ALSO + "; ".join(short)] if short else []
+    width = _REPEATED if goal in beside else _GOAL
+    return [middle_cut(_flat(goal), width)] if goal else [], asked, also
 
 
 def _counts(counts: Counts) -> str:

@@ -50,15 +50,11 @@ def truncate(
     """Cut tool results over --max-tokens; a note in the gap states the original size."""
     _check(context, max_tokens, batch_tokens, skip_recent)
     policies, view = _policies(tool or []), context.view
-    stays = context.protected.always
-    policy = {
-        at: "keep" if at in stays else policies.get(view.tools.get(at, ""), keep)
-        for at in view.results
-    }
+    policy = {at: policies.get(view.tools.get(at, ""), keep) for at in view.results}
     limits = _limits(context, policy, max_tokens, batch_tokens, skip_recent)
     for place in view.enclosed:
         policy[place] = policies.get(block_at(view.messages, place).type, keep)
-        if place not in stays and policy[place] != "keep":
+        if policy[place] != "keep":
             limits[place] = max_tokens
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
@@ -70,11 +66,11 @@ def truncate(
         new_blocks: dict[Key, Block | None] = {}
         for at, block in enumerate(message.blocks):
             place = Place(position, at)
-            is_kept = images == "keep" or (block.kind == "result" and place in stays)
+            is_kept = images == "keep" or (block.kind == "result" and _stays(context, place))
             new = block if is_kept else _without_images(context, block, images, done)
             if new is not None and place in limits:
                 ends = _ends(policy[place], view.tools.get(place, ""))
-                new = _cut(context, new, limits[place], ends, done)
+                new = _cut(context, new, place, limits[place], ends, done)
             if new is not block:
                 new_blocks[key(block)] = new
         gone = sum(new is None for new in new_blocks.values())
@@ -124,20 +120,19 @@ def _limits(
     places = list(policy)
     limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], most)
     last = [place for place in places if place.message == places[-1].message]
-    kept = {place for place in last if policy[place] == "keep"}
-    limits |= _batch(context, [place for place in last if place in limits], kept, budget, most)
+    if budget is not None:
+        kept = {place for place in last if policy[place] == "keep" or _stays(context, place)}
+        limits |= _batch(context, [place for place in last if place in limits], kept, budget, most)
     return {place: limit for place, limit in limits.items() if policy[place] != "keep"}
 
 
 def _batch(
-    context: Context, last: Sequence[Place], kept: set[Place], budget: int | None, most: int
+    context: Context, last: Sequence[Place], kept: set[Place], budget: int, most: int
 ) -> dict[Place, int]:
     """Give tighter limits to the largest results of the last batch, until it is in its budget.
 
     Only texts count: images are not cut. What is ``kept`` counts, but never gives way.
     """
-    if budget is None:
-        return {}
     texts = {place: _text_tokens(context, block_at(context.view.messages, place)) for place in last}
     sizes = {place: size if place in kept else min(size, most) for place, size in texts.items()}
     limits: dict[Place, int] = {}
@@ -155,14 +150,20 @@ def _text_tokens(context: Context, result: Block) -> int:
     return sum(context.counter.count(piece.text) for piece in text_pieces(result))
 
 
-def _cut(context: Context, result: Block, limit: int, ends: Ends, actions: list[Action]) -> Block:
+def _stays(context: Context, place: Place) -> bool:
+    return place in context.protected.always  # asked late: of most views nothing is cut
+
+
+def _cut(
+    context: Context, result: Block, place: Place, limit: int, ends: Ends, actions: list[Action]
+) -> Block:
     """Cut the texts of one result to ``limit`` tokens in all; images stay where they are."""
     counter = context.counter
     said = [piece.text for piece in text_pieces(result)]
     if sum(map(len, said)) * 4 <= limit or (len(said) == 1 and counter.fits(said[0], limit)):
         return result
     sizes = [counter.count(text) for text in said]
-    if sum(sizes) <= limit:
+    if sum(sizes) <= limit or _stays(context, place):
         return result
     groups, room = [[text] for text in said], shares(sizes, limit)
     if any(one < min(size, _least(context)) for one, size in zip(room, sizes, strict=True)):
@@ -221,7 +222,7 @@ def _note(actions: Sequence[Action]) -> str:
     said = f"{plural(many['truncate'], 'result')} cut"
     if many["document"]:
         said += f", {plural(many['document'], 'document')} cut"
-    return f"{said}, {plural(many['image'], 'image')} taken out" if many["image"] else said
+    return said
 
 
 LAYER = Layer(

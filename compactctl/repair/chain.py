@@ -43,9 +43,29 @@ def fix_chain(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
     that leads to two of them.
     """
     links = transcript.format.links
-    if links is None or _broken(transcript) is None:
+    if links is None:
         return None
+    if _broken(transcript) is None:
+        return _rejoined(transcript, links, deeds)
     return tell_apart(transcript, deeds) or _bridged(transcript, links, deeds)
+
+
+def _rejoined(transcript: Transcript, links: Links, deeds: list[Deed]) -> Pieces | None:
+    """Let the way back lead through answers that stand beside it."""
+    if not any(fault.rule == "FILE-20" for fault in chain.find(transcript)):
+        return None
+    tags = transcript.references()
+    ids = tags.ids
+    slipped = chain.slipped(transcript, EntryGraph(ids, tags.parents))
+    parents = {after: own for _, last, after in slipped if (own := ids[last]) is not None}
+    deeds += [Deed("FILE-20", at, did=_JOINED) for at in parents]
+    return [
+        (_relinked(transcript, links, at, (None, parents[at])) if at in parents else entry.raw, at)
+        for at, entry in enumerate(transcript.entries)
+    ]
+
+
+_JOINED = "the entry follows the answer now"
 
 
 def _broken(transcript: Transcript) -> int | None:
@@ -62,7 +82,7 @@ def _broken(transcript: Transcript) -> int | None:
 
 
 def tell_apart(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
-    """Give entries whose id is taken one of their own; children follow the nearest of an id.
+    """Assign new ids to entries whose id is taken; children follow the nearest entry of an id.
 
     An exact copy of an entry is dropped. None where every id is there once.
     """

@@ -15,11 +15,12 @@ from compactctl.repair import chain, entries, order, steps
 from compactctl.repair import lines as repair_lines
 from compactctl.repair.case import Deed
 from compactctl.rules import BY_ID, RULES, findings
-from compactctl.transcript import loading
+from compactctl.transcript import loading, placing
 from compactctl.transcript.accounting import Output, account_lines
 from compactctl.transcript.rewrite import changed_entries, rewrite
-from compactctl.view.compare import first_change, first_difference
+from compactctl.view.compare import first_change, first_difference, same_view
 from compactctl.view.edits import apply, key
+from compactctl.view.reasoning import is_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +52,7 @@ class Fix(msgspec.Struct, frozen=True):
     tool: str = ""
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return it as one line."""
         call = f" {self.call_id}" if self.call_id else ""
         says = f"{BY_ID[self.rule].says}; " if self.rule in BY_ID else ""
         return f"line {self.line or '?'}: {self.rule}{call}: {says}{self.did}"
@@ -91,6 +92,9 @@ def repair(
     for _ in range(_ROUNDS):
         done = _round(now, new, mode, last)
         if done is None or not any(raw.strip() for raw, _ in done.pieces):
+            if fixes:
+                new, origins = placing.inside(now.format, new, origins)
+                now = loading.parse(new, name, now.format)
             return Repaired(before, now, account_lines(lines, new, origins), fixes, _left(now))
         fixes += [Fix(d.rule, now.line_of(d.entry), d.call_id, d.did, d.tool) for d in done.deeds]
         new, origins = _joined(done.pieces, origins)
@@ -144,12 +148,23 @@ def _round(
     messages = _without_stale(now, messages, mode, deeds)
     if not deeds:
         return None
-    written = rewrite(now, messages, changed_entries(now.messages, messages))
+    written = _written(now, messages)
     if again and _is_same_view(now, written.chunks):
         deeds = []
         told_apart = chain.tell_apart(now, deeds)
         return None if told_apart is None else _Round(_by_line(told_apart, now), deeds)
     return _Round(_by_line(zip(written.chunks, written.origins, strict=True), now), deeds)
+
+
+def _written(now: Transcript, messages: Sequence[Message]) -> Output:
+    """Return the lines with another view; forks that would hide some of it are made straight."""
+    touched = changed_entries(now.messages, messages)
+    written = rewrite(now, messages, touched)
+    if now.hides and now.format.links is not None and not now.format.links.follows:
+        then = loading.parse(written.lines(), now.name, now.format)
+        if not same_view(then.messages, messages):
+            return rewrite(now, messages, touched, straight=True)
+    return written
 
 
 def _of_view(deeds: Sequence[Deed]) -> list[tuple[str, str | None]]:
@@ -172,7 +187,7 @@ def _without_stale(
         return messages
     why = "dropped, as was asked for" if mode == "drop" else "dropped, what precedes it changed"
     gone = (block for m in messages for block in m.blocks if key(block) in stale)
-    deeds += [Deed(THINKING, b.entry, f"{b.type} {why}" if b.type else why) for b in gone]
+    deeds += [Deed("ITEM-01" if is_sealed(b) else THINKING, b.entry, why) for b in gone]
     return apply(messages, stale)
 
 

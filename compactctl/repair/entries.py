@@ -34,7 +34,7 @@ class _Entries:
         return exact.object_or_none(self.chunks[index]) or {}
 
     def write(self, index: int, record: dict[str, Any] | None, rule: str, did: str) -> None:
-        """Give an entry another record, None for none."""
+        """Replace the record of an entry; None removes it."""
         raw = self.transcript.entries[index].raw
         new = gone(self.transcript, index) if record is None else exact.dump(record)
         self.chunks[index] = new if record is None else new + line_end(raw)
@@ -78,7 +78,7 @@ def _sound(part: Any) -> list[Any]:
         if isinstance(listed, list):
             return [part | {"content": [new for each in listed for new in _sound(each)]}]
         return [part]
-    if isinstance(part.get("type"), str):
+    if isinstance(part.get("type"), str) and part["type"]:
         return [part]
     said = part.get("text")
     return [{"type": "text", "text": said if isinstance(said, str) else _spelled(part)}]
@@ -116,7 +116,7 @@ def fix_caching(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
 
 
 def _move_marks(entries: _Entries) -> None:
-    """Give the mark of an empty text to the block before it, or else to the one behind it."""
+    """Move the mark of an empty text to the block before it, or else to the one after it."""
     for index in _marked(entries):
         record = entries.record(index)
         blocks = lines.blocks(record)

@@ -33,7 +33,7 @@ def drop_misplaced_calls(case: Case) -> list[Message]:
 
 
 def name_the_nameless(case: Case) -> list[Message]:
-    """Give calls without an id one, and the results without an id theirs, in order."""
+    """Assign ids to calls without one, and the same ids to results without one, in order."""
     free = _Free(case.messages)
     waiting: list[str] = []
 
@@ -95,7 +95,7 @@ def drop_copies(case: Case) -> list[Message]:
 
 
 def rename(case: Case) -> list[Message]:
-    """Give a call whose id is taken, or is none that the provider takes, an id of its own.
+    """Assign a new id to a call whose id is taken, or is not one that the provider accepts.
 
     Its result, the next of that id, follows it. Chat completions let a later turn use the id of a
     closed one again, so there only calls that are open at once must differ.

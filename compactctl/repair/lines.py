@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ FIXABLE = frozenset({"FILE-01", "FILE-02", "FILE-04", "FILE-05", "FILE-07", "FIL
 _READER = json.JSONDecoder(parse_constant=lambda _: None)
 _TOLERANT = json.JSONDecoder(parse_constant=lambda _: None, strict=False)
 _NOTHING = " \t\r\n\v\f\0\ufeff"
+_BEGINS = re.compile(r'[\s\0\ufeff]*\{\s*"')
 _MOST_LINES, _TRIES = 10_000, 100
 """How far the rest of a split record is looked for: lines, and times that it may end there."""
 
@@ -59,21 +61,21 @@ def fix_damage(transcript: Transcript, lines: Sequence[bytes], deeds: list[Deed]
 def _put_together(lines: Sequence[bytes], at: int, knows: Knows) -> tuple[bytes, int]:
     """Return the record that line ends inside its strings split, and where its last line ends.
 
-    b"" and the end of this very line where there is none.
+    b"" and the end of this very line where there is none. Inside a string a quote is escaped, so
+    a line that begins an object is no part of one.
     """
-    text = text_of(lines[at])
+    parts = [text_of(lines[at])]
     tries = 0
-    if text.lstrip(_NOTHING).startswith("{") and not _is_whole(text):
+    if _BEGINS.match(parts[0]) and not _is_whole(parts[0]):
         for end in range(at + 1, min(at + _MOST_LINES, len(lines))):
-            more = text_of(lines[end])
-            if _begins_record(more, knows) or tries == _TRIES:
+            parts.append(text_of(lines[end]))
+            if _BEGINS.match(parts[-1]) or tries == _TRIES:
                 break
-            text += more
-            if more.rstrip().endswith("}"):
+            if parts[-1].rstrip().endswith("}"):
                 tries += 1
+                text = "".join(parts).strip(_NOTHING)
                 if _is_whole(text, knows):
-                    value = _TOLERANT.decode(text.strip(_NOTHING))
-                    record = exact.dump(exact.without_surrogates(value))
+                    record = exact.dump(exact.without_surrogates(_TOLERANT.decode(text)))
                     return record + line_end(lines[end]), end + 1
     return b"", at + 1
 
@@ -85,15 +87,6 @@ def _is_whole(text: str, knows: Knows | None = None) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and (knows is None or knows(value))
-
-
-def _begins_record(text: str, knows: Knows) -> bool:
-    """Return True if a line begins with a record that the format knows."""
-    try:
-        value, _ = _READER.raw_decode(text.strip(_NOTHING))
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and knows(value)
 
 
 def _readable(transcript: Transcript, raw: bytes, at: int, knows: Knows) -> bytes:

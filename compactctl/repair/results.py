@@ -11,7 +11,7 @@ from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
 from compactctl.repair.case import Step
 from compactctl.view.builder import merge_users
-from compactctl.view.pairs import Place, block_at
+from compactctl.view.pairs import Place, block_at, results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,14 +30,15 @@ def place(case: Case) -> list[Message]:
     answers = _answers(case.messages)
     misplaced = case.broken(*_MISPLACED)
     moved = {place: misplaced[place] for place in answers.values() if place in misplaced}
-    stays = {*answers.values()} - moved.keys()
+    spare = _spare(case, answers)
+    gone = moved | spare
     placed: list[Message] = []
     due: tuple[Block, ...] = ()
     for position, message in enumerate(case.messages):
         kept = [
             block
             for at, block in enumerate(message.blocks)
-            if block.kind != "result" or Place(position, at) in stays
+            if block.kind != "result" or Place(position, at) not in gone
         ]
         if message.role == "user":
             kept = _behind_results(kept, due)
@@ -48,7 +49,8 @@ def place(case: Case) -> list[Message]:
         due = tuple(_missing_behind(case, position, answers, moved))
     if due:
         placed.append(Message("user", due))
-    _report_dropped(case, answers)
+    for here, rule in spare.items():
+        case.done(rule, block_at(case.messages, here), "result dropped")
     return merge_users(placed)
 
 
@@ -109,9 +111,8 @@ def _missing_behind(
             else _copy(result, _answer_type(case, found[here]))
         )
     for call, block in calls.items():
-        if call not in answers:
-            rule = unanswered.get(call, "PAIR-01")
-            case.done(rule, block, "a result that says so was added")
+        if call not in answers and call in unanswered:
+            case.done(unanswered[call], block, "a result that says so was added")
             text = (Block("text", placeholders.NO_RESULT),)
             kind = _answer_type(case, block)
             yield Block("result", call_id=block.call_id, type=kind, content=text, failed=True)
@@ -147,14 +148,20 @@ def _copy(result: Block, kind: str) -> Block:
     return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, type=kind)
 
 
-def _report_dropped(case: Case, answers: dict[Place, Place]) -> None:
-    used = set(answers.values())
+def _spare(case: Case, answers: dict[Place, Place]) -> dict[Place, str]:
+    """Return the results that answer no call, or not as the last, each with its rule.
+
+    One whose call may stand in a line too long to be read breaks no rule, and stays.
+    """
+    used, broken = {*answers.values()}, case.broken()
     answered = {block_at(case.messages, call).call_id for call in answers}
-    for position, message in enumerate(case.messages):
-        for at, block in enumerate(message.blocks):
-            if block.kind == "result" and Place(position, at) not in used:
-                rule = "PAIR-04" if block.call_id in answered else "PAIR-02"
-                case.done(rule, block, "result dropped")
+    spare: dict[Place, str] = {}
+    for here in results(case.messages):
+        if here not in used:
+            is_second = block_at(case.messages, here).call_id in answered
+            if is_second or here in broken:
+                spare[here] = "PAIR-04" if is_second else "PAIR-02"
+    return spare
 
 
 STEPS = (Step((*_MISPLACED, *_UNPAIRED), place),)

@@ -20,6 +20,7 @@ from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.jsonl.lines import Fault
 from compactctl.rules.rule import LOSS, file_rule
+from compactctl.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +36,8 @@ RULES = (
     file_rule(
         "11",
         "warning",
-        "two entries have one id",
-        "give the later one an id of its own, or drop it if it is a copy",
+        "two entries have the same id",
+        "give the later one a new id, or delete it if it is a copy",
     ),
     file_rule(
         "12",
@@ -45,40 +46,48 @@ RULES = (
         "set it to the id of the entry before",
         raised_when=LOSS,
         repaired=True,
-        calm="nothing to do, resume loses nothing by it",
+        calm="no action needed, resume loses nothing by it",
     ),
     file_rule(
         "13",
         "warning",
-        "the parents of entries go round in a circle",
-        "set the parent of the first of them to the id of the entry before",
+        "parent links form a cycle",
+        "set the parent of its first entry to the id of the entry before that",
         raised_when=LOSS,
         repaired=True,
-        calm="nothing to do, resume loses nothing by it",
+        calm="no action needed, resume loses nothing by it",
     ),
     file_rule(
         "14",
         "info",
-        "several prompts follow one entry: the session was rewound, or two processes wrote it",
-        "nothing to do, what was given up is not in the view",
+        "the session forks: it was rewound, or two processes wrote it",
+        "nothing to do if the right branch is in the view; else choose it with --leaf",
     ),
     file_rule(
         "15",
         "info",
-        "entries of a type that is not known",
-        "nothing to do, they pass through unchanged",
+        "entries of an unknown type",
+        "no action needed, they pass through unchanged",
     ),
     file_rule(
         "16",
         "warning",
-        "the sequence numbers of events do not run on",
-        "nothing to do if lines were dropped on purpose; else look for what is missing",
+        "gap in sequence numbers",
+        "no action needed if lines were removed on purpose; else look for what is missing",
     ),
     file_rule(
         "18",
         "warning",
-        "the chain of parents from the last entry ends here, messages outside it have other roots",
+        "the parent chain of the last entry ends here; other messages hang on other roots",
         "set the parent of this entry to the id of the entry before",
+    ),
+    file_rule(
+        "20",
+        "warning",
+        "an answer stands beside the chain of parents, which went on from an error in its place",
+        "set the parent of the entry behind it to its last one",
+        raised_when=LOSS,
+        repaired=True,
     ),
 )
 
@@ -92,11 +101,15 @@ def find(transcript: Transcript) -> Iterator[Fault]:
     if form.links:
         graph = EntryGraph(tags.ids, tags.parents)
         shown = transcript.shown()
+        for index in tags.misfits:
+            yield Fault("FILE-17", transcript.entries[index].line, "its id is no string")
         if len(graph.places) < len(tags.ids) - tags.ids.count(None):
             yield from _duplicates(transcript, tags)
         if not graph.is_one:
             yield from _breaks(transcript, tags, graph, shown, follows=form.links.follows)
-        yield from _rewinds(transcript, tags, set(map(tags.types.__getitem__, shown)))
+        if not form.links.follows and not graph.is_chain:
+            yield from _beside(transcript, graph)
+        yield from _rewinds(transcript, tags, graph, shown)
     if form.known_types and not form.known_types.issuperset(tags.types):
         yield from _unknown(transcript, tags, form.known_types)
     if form.sequence:
@@ -150,6 +163,34 @@ def _breaks(
         yield Fault(rule, line, loses if raised else "", raised=raised)
     if lost and reach.end not in broken and not follows:  # where it does, roots are branches
         yield Fault("FILE-18", transcript.entries[reach.end].line, loses)
+
+
+def _beside(transcript: Transcript, graph: EntryGraph) -> Iterator[Fault]:
+    """Find the answers that resume loses though their chain hangs on the way back."""
+    for first, last, _ in slipped(transcript, graph):
+        line = transcript.entries[first].line
+        text = f"up to line {transcript.entries[last].line}; resume would lose 1 message"
+        yield Fault("FILE-20", line, text, raised=True)
+
+
+def slipped(transcript: Transcript, graph: EntryGraph) -> list[tuple[int, int, int]]:
+    """Return the answers beside the way back: first entry, last one, and what is to follow it.
+
+    The view shows them, for nothing took their place.
+    """
+    said = [message for message in transcript.messages if message.role == "assistant"]
+    shown = transcript.shown()
+    path, _ = graph.walk(max(shown, default=NOWHERE))
+    found: list[tuple[int, int, int]] = []
+    for message in said:
+        entries = {block.entry for block in message.blocks} - {NOWHERE}
+        first, last = min(entries), max(entries)
+        is_one = graph.places.get(graph.ids[first]) == first  # ids that repeat tell nothing
+        if is_one and path.keys().isdisjoint(entries) and graph.up[first] in path:
+            after = min((at for at in path if at > last), default=NOWHERE)
+            if after != NOWHERE:
+                found.append((first, last, after))
+    return found
 
 
 class _Reach:
@@ -218,20 +259,62 @@ def _strings(value: Any) -> Iterator[str]:
             waiting.extend(item.values() if isinstance(item, dict) else item)
 
 
-def _rewinds(transcript: Transcript, tags: Tags, said: set[str | None]) -> Iterator[Fault]:
-    """Find prompts under one parent; other forks are technical (parallel results, progress)."""
+def _rewinds(
+    transcript: Transcript, tags: Tags, graph: EntryGraph, shown: set[int]
+) -> Iterator[Fault]:
+    """Find prompts under one parent, and branches of which the view shows nothing.
+
+    Other forks are technical (parallel results, progress).
+    """
+    said = set(map(tags.types.__getitem__, shown))
     forks = {(kind, parent) for kind in said for parent in _repeated(tags, kind)}
+    if not forks:
+        return
     siblings: dict[Any, dict[str | None, int]] = {fork: {} for fork in forks}
-    for index, child in enumerate(zip(tags.types, tags.parents, strict=True) if forks else ()):
+    for index, child in enumerate(zip(tags.types, tags.parents, strict=True)):
         if child in siblings:
             siblings[child][tags.ids[index]] = index  # by its id: a copy is no child of its own
+    groups = [[*group.values()] for group in siblings.values()]
+    talk = [index for index, kind in enumerate(tags.types) if kind in said]
+    sizes, seen, ends = _branches(graph, {i for group in groups for i in group}, talk, shown)
     decode = msgspec.json.Decoder(transcript.format.record).decode
-    for group in siblings.values():
-        prompts = [i for i in group.values() if _is_prompt(transcript, i, decode)]
-        if len(prompts) > 1:
-            lines = [transcript.entries[i].line for i in prompts]
-            where = ", ".join(map(str, lines[:_LISTED])) + " …" * (len(lines) > _LISTED)
-            yield Fault("FILE-14", lines[-1], f"lines {where}")
+    for group in groups:
+        prompts = [i for i in group if _is_prompt(transcript, i, decode)]
+        left = [i for i in group if i in seen]
+        heads = prompts if len(prompts) > 1 else group
+        if len(prompts) > 1 or 0 < len(left) < len(group):
+            told = [
+                f"line {transcript.entries[i].line}: {plural(sizes[i], 'entry', 'entries')}"
+                f"{', in the view' if i in seen else f', --leaf {tags.ids[ends[i]]}'}"
+                for i in heads
+            ]
+            where = "; ".join(told[:_LISTED]) + " …" * (len(told) > _LISTED)
+            yield Fault("FILE-14", transcript.entries[heads[-1]].line, where)
+
+
+def _branches(
+    graph: EntryGraph, heads: set[int], talk: Sequence[int], shown: set[int]
+) -> tuple[Counter[int], set[int], dict[int, int]]:
+    """Return for each head how much is said from there on, the heads shown, and where they end."""
+    sizes: Counter[int] = Counter()
+    seen: set[int] = set()
+    own = {head: head for head in heads}
+    ends = dict(own)
+    for at in talk:
+        passed, end = graph.walk(at, own)
+        head = own.get(end, NOWHERE)
+        own.update(dict.fromkeys(passed, head))
+        sizes[head] += 1
+        ends[head] = at
+        if at in shown:
+            seen.add(head)
+    for head in sorted(heads, reverse=True):  # what hangs on a branch of a branch is of both
+        outer = own.get(graph.up[head], NOWHERE)
+        sizes[outer] += sizes[head]
+        ends[outer] = max(ends.get(outer, outer), ends[head])
+        if head in seen:
+            seen.add(outer)
+    return sizes, seen, ends
 
 
 def _repeated(tags: Tags, kind: str | None) -> set[str]:

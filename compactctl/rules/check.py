@@ -55,10 +55,17 @@ def problems(
 
 
 def pair_problems(
-    messages: Sequence[Message], profile: str, *, calls_are_answered: bool = False
+    messages: Sequence[Message],
+    profile: str,
+    *,
+    calls_are_answered: bool = False,
+    unread: Sequence[bytes] = (),
 ) -> list[Problem]:
-    """Return what may keep layers from a view, and little else: quicker than all problems."""
-    context = RuleContext(messages, profile, calls_are_answered=calls_are_answered)
+    """Return what may keep layers from a view, and little else: quicker than all problems.
+
+    ``unread`` are the lines too long to be read, which may hold what a call is missing.
+    """
+    context = RuleContext(messages, profile, calls_are_answered=calls_are_answered, unread=unread)
     modules = [m for m in RULE_MODULES if any(rule.breaks_pairs for rule in m.RULES)]
     return _judged(context, modules)
 

@@ -42,12 +42,15 @@ class RuleContext:
         sendable: bool = False,
         transcript: Transcript | None = None,
         calls_are_answered: bool = False,
+        unread: Sequence[bytes] = (),
     ) -> None:
         """Walk over the view once.
 
         ``calls_are_answered``: the harness answers calls without a result when it sends.
+        ``unread`` are lines too long to be read.
         """
         self.calls_are_answered = calls_are_answered
+        self._unread = transcript.unread() if transcript is not None else unread
         self.messages = messages
         self.profile = profile
         self.sendable = sendable
@@ -74,6 +77,10 @@ class RuleContext:
     def of(self, kind: Kind) -> list[Found]:
         """Return the blocks of one kind, in order."""
         return self._kinds[kind]
+
+    def may_be_unread(self, call_id: str | None) -> bool:
+        """Return True if what belongs to an id may stand in a line that nothing was read of."""
+        return bool(self._unread) and any(exact.dump(call_id) in raw for raw in self._unread)
 
     def role(self, found: Found) -> str:
         """Return the role of the message that holds a block."""

@@ -108,14 +108,16 @@ def _says(rule_id: str, detail: str) -> str:
     return f"{says} ({detail})" if detail else says
 
 
-def verdict(transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool) -> str:
-    """Return the line for people about one file."""
+def verdict(
+    transcript: Transcript, every: Sequence[Finding], profile: str, *, failed: bool, more: str = ""
+) -> str:
+    """Return the line for people about one file; ``more`` is put at its end."""
     calls = sum(b.kind == "call" for message in transcript.messages for b in message.blocks)
     return (
         f"validate: {transcript.name}: {'invalid' if failed else 'valid'} by {profile}"
         f"{_counted(Counter(finding.severity for finding in every))}; {transcript.format.name}, "
         f"{plural(len(transcript.entries), 'entry', 'entries')}, "
-        f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}"
+        f"{plural(len(transcript.messages), 'message')}, {plural(calls, 'call')}{more}"
     )
 
 

@@ -27,8 +27,8 @@ RULES = (
         id="IMG-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="the media type of an image is none of JPEG, PNG, GIF and WebP",
-        fix="convert the image, or replace it by a text",
+        says="the media type of an image is not JPEG, PNG, GIF or WebP",
+        fix="convert the image, or replace it with a text",
         repaired=True,
         provider={
             "anthropic": "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
@@ -38,8 +38,8 @@ RULES = (
         id="IMG-02",
         profiles=ANTHROPIC,
         severity="error",
-        says="the bytes of an image are not of its media type",
-        fix="correct the media type, or replace the image by a text",
+        says="the bytes of an image do not match its media type",
+        fix="correct the media type, or replace the image with a text",
         repaired=True,
         provider={"anthropic": "Image does not match the provided media type"},
     ),
@@ -48,7 +48,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an image is larger than 5 MB",
-        fix="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it with a text",
         repaired=True,
         provider={"anthropic": "image exceeds 5 MB maximum"},
     ),
@@ -57,7 +57,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 2,000 pixels, and there are more than 20 images",
-        fix="scale the image down, or replace it or others by texts",
+        fix="scale the image down, or replace it or others with texts",
         repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size for "
@@ -69,7 +69,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="an edge of an image is longer than 8,000 pixels",
-        fix="scale the image down, or replace it by a text",
+        fix="scale the image down, or replace it with a text",
         repaired=True,
         provider={
             "anthropic": "At least one of the image dimensions exceed max allowed size: 8000 pixels"
@@ -80,7 +80,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         says="there are more than 600 images",
-        fix="replace the older ones by texts",
+        fix="replace the older ones with texts",
         repaired=True,
     ),
     Rule(
@@ -88,7 +88,7 @@ RULES = (
         profiles=ANTHROPIC,
         severity="error",
         only_sendable=True,
-        says="a request of all this is larger than 32 MB",
+        says="the request would be larger than 32 MB",
         fix="make it smaller with `compactctl compact`",
         provider={"anthropic": "Request exceeds the maximum allowed number of bytes"},
     ),

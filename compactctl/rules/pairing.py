@@ -49,8 +49,8 @@ RULES = (
         id="PAIR-02",
         profiles=EVERY,
         severity="error",
-        says="a result answers no call",
-        fix="drop the result",
+        says="a result does not belong to any call",
+        fix="remove the result",
         repaired=True,
         provider=_NO_CALL,
         breaks_pairs=True,
@@ -59,8 +59,8 @@ RULES = (
         id="PAIR-03",
         profiles=EVERY,
         severity="error",
-        says="a second call carries an id that is taken",
-        fix="drop the copy, or give it and its result an id of their own",
+        says="duplicate call id",
+        fix="remove the copy, or give it and its result a new id",
         repaired=True,
         provider={
             "anthropic": "`tool_use` ids must be unique",
@@ -72,7 +72,7 @@ RULES = (
         id="PAIR-04",
         profiles=EVERY,
         severity="error",
-        says="a second result answers one call",
+        says="a call has more than one result",
         fix="keep only the last of them",
         repaired=True,
         provider={
@@ -87,7 +87,7 @@ RULES = (
         profiles=EVERY,
         severity="error",
         says="a result comes before its call",
-        fix="move the result behind its call",
+        fix="move the result after its call",
         repaired=True,
         provider=_NO_CALL,
         breaks_pairs=True,
@@ -96,8 +96,8 @@ RULES = (
         id="PAIR-06",
         profiles=ANTHROPIC | CHAT,
         severity="error",
-        says="a result does not follow its call at once: something stands between them",
-        fix="put the results first, right behind their calls",
+        says="a result does not directly follow its call",
+        fix="move the results directly after their calls",
         repaired=True,
         provider=_NO_RESULT,
         breaks_pairs=True,
@@ -106,16 +106,16 @@ RULES = (
         id="PAIR-07",
         profiles=CHAT,
         severity="info",
-        says="a later turn uses the id of an earlier call again",
-        fix="nothing to do here, both turns are closed; Anthropic would refuse it",
+        says="a later turn reuses the id of an earlier call",
+        fix="no action needed here, both turns are closed; Anthropic would reject it",
     ),
     Rule(
         id="PAIR-09",
         profiles=EVERY - {"core"},
         severity="warning",
         raised="error",
-        says="a call has no result; the harness answers it itself when it sends",
-        fix="go on with the session as it is",
+        says="a call has no result; the client answers it by itself when it sends",
+        fix="continue the session as it is",
         repaired=True,
         provider=_NO_RESULT,
     ),
@@ -146,19 +146,26 @@ def find(context: RuleContext) -> Iterator[Breach]:
                 taken.add(block_at(messages, breach.place).call_id)
             yield breach
     early: set[Place] = set()
-    for breach, call in _left_over_results(messages, pairing) if pairing.orphans else ():
+    for breach, call in _left_over_results(context) if pairing.orphans else ():
         if call is not None:
             early.add(call)
         yield breach
     for call_id, interaction in zip(ids, pairing.interactions, strict=True):
-        if interaction.result is not None:
-            if not runs.in_place(interaction.call, interaction.result) and not is_blank(call_id):
-                yield Breach("PAIR-06", interaction.result)
-        elif interaction.call not in early and call_id not in taken and not is_blank(call_id):
-            is_answered = context.calls_are_answered and context.profile != "core"
-            missing = "PAIR-09" if is_answered else "PAIR-01"
-            rule = "TAIL-01" if runs.is_tail(interaction.call) else missing
-            yield Breach(rule, interaction.call)
+        call, result = interaction.call, interaction.result
+        if result is None:
+            if call not in early and call_id not in taken:
+                yield from _unanswered(context, runs, call)
+        elif not runs.in_place(call, result) and not is_blank(call_id):
+            yield Breach("PAIR-06", result)
+
+
+def _unanswered(context: RuleContext, runs: _Runs, call: Place) -> Iterator[Breach]:
+    """Judge a call without a result, unless that may stand in a line that was not read."""
+    call_id = block_at(context.messages, call).call_id
+    if not is_blank(call_id) and not context.may_be_unread(call_id):
+        is_answered = context.calls_are_answered and context.profile != "core"
+        missing = "PAIR-09" if is_answered else "PAIR-01"
+        yield Breach("TAIL-01" if runs.is_tail(call) else missing, call)
 
 
 def _repeated(
@@ -174,10 +181,12 @@ def _repeated(
         last[call_id] = interaction.call
 
 
-def _left_over_results(
-    messages: Sequence[Message], pairing: Pairing
-) -> Iterator[tuple[Breach, Place | None]]:
-    """Judge results without a call; with a breach of PAIR-05 comes the call that is meant."""
+def _left_over_results(context: RuleContext) -> Iterator[tuple[Breach, Place | None]]:
+    """Judge results without a call; with a breach of PAIR-05 comes the call that is meant.
+
+    One whose call may stand in a line that was not read is none of them.
+    """
+    messages, pairing = context.messages, context.pairing
     answered: set[str | None] = set()
     calls: dict[str | None, list[Place]] = {}
     for interaction in reversed(pairing.interactions):
@@ -193,7 +202,7 @@ def _left_over_results(
         later = calls.get(call_id)
         if later:
             yield Breach("PAIR-05", orphan), later.pop()
-        else:
+        elif call_id in answered or not context.may_be_unread(call_id):
             yield Breach("PAIR-04" if call_id in answered else "PAIR-02", orphan), None
 
 

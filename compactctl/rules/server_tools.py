@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactctl.rules.rule import ANTHROPIC, Breach, Rule
-from compactctl.view.pairs import is_prompt
+from compactctl.view.pairs import block_at, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ RULES = (
         id="SERVER-01",
         profiles=ANTHROPIC,
         severity="error",
-        says="a call of a server tool has no result, and a user message closed the turn",
-        fix="drop the call, or put the user's text behind its result",
+        says="a server tool call has no result before the next user message",
+        fix="remove the call, or move the user message after its result",
         repaired=True,
         provider={
             "anthropic": "tool use with id `srvtoolu_…` was found without a corresponding "
@@ -34,8 +34,8 @@ RULES = (
         id="SERVER-02",
         profiles=ANTHROPIC,
         severity="error",
-        says="a result of a server tool has no call before it",
-        fix="drop the result",
+        says="a server tool result has no call before it",
+        fix="remove the result",
         repaired=True,
         provider={
             "anthropic": "Each `advisor_tool_result` block must have a corresponding "
@@ -46,8 +46,8 @@ RULES = (
         id="SERVER-03",
         profiles=ANTHROPIC,
         severity="error",
-        says="a call was made by the code of a server tool whose call is not there",
-        fix="drop the call and its result",
+        says="a call names a server tool call that is not there as its caller",
+        fix="remove the call and its result",
         repaired=True,
         provider={"anthropic": "source tool `srvtoolu_…` not found for tool use block"},
     ),
@@ -58,12 +58,15 @@ def find(context: RuleContext) -> Iterator[Breach]:
     """Pair calls and results of server tools by id."""
     waiting: dict[str, Place] = {}
     seen: set[str] = set()
+    closed: set[str] = set()
     read_to = 0
     for found in context.of("other"):
         call_id, name = found.block.call_id, found.block.type
         if call_id is None:
             continue
-        yield from _closed(context, waiting, read_to, found.message)
+        for breach in _closed(context, waiting, read_to, found.message):
+            closed.add(block_at(context.messages, breach.place).call_id or "")
+            yield breach
         read_to = found.message
         if name.endswith("_tool_use"):
             waiting[call_id] = found.place
@@ -72,6 +75,9 @@ def find(context: RuleContext) -> Iterator[Breach]:
             waiting.pop(call_id, None)
             if call_id not in seen:
                 yield Breach("SERVER-02", found.place)
+            elif call_id in closed:
+                closed.discard(call_id)
+                yield Breach("SERVER-02", found.place, "a user message stands between the two")
     yield from _closed(context, waiting, read_to, len(context.messages))
     yield from _called_by_nothing(context, seen)
 

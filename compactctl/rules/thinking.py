@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactctl.rules.rule import ANTHROPIC, RESPONSES, Breach, Rule
+from compactctl.rules.rule import ANTHROPIC, CHAT, RESPONSES, Breach, Rule
 from compactctl.view.pairs import Place, is_prompt
-from compactctl.view.reasoning import is_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ RULES = (
         id="THINK-01",
         profiles=ANTHROPIC,
         severity="info",
-        says="the open tool loop holds no thinking, though every other turn begins with it",
+        says="the open tool loop has no thinking, though every other turn begins with it",
         fix="send the next request with thinking off, or close the turn first",
         provider={
             "anthropic": "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When "
@@ -31,39 +30,42 @@ RULES = (
         profiles=ANTHROPIC,
         severity="warning",
         raised="error",
-        says="the last message ends on thinking",
-        fix="drop the thinking, or resume the session",
+        says="the last message ends with thinking",
+        fix="remove the thinking, or resume the session",
         provider={"anthropic": "The final block in an assistant message cannot be `thinking`"},
     ),
     Rule(
         id="THINK-03",
         profiles=RESPONSES,
         severity="info",
-        says="reasoning stands without the item that follows it",
-        fix="drop the reasoning if the provider refuses it",
+        says="reasoning without the item that should follow it",
+        fix="remove the reasoning if the provider rejects it",
         provider={
             "openai-responses": "of type 'reasoning' was provided without its required following "
             "item"
         },
     ),
     Rule(
-        id="SEALED-01",
-        profiles=RESPONSES,
+        id="THINK-04",
+        profiles=CHAT,
         severity="info",
-        says="earlier history is a summary that only the provider and account that wrote it can "
-        "read",
-        fix="with another account or provider, drop it and all reasoning with `--thinking drop`",
-        provider={"openai-responses": "The encrypted content could not be verified"},
+        says="an answer with calls has no reasoning, though nearly all others have it",
+        fix="send it back with its reasoning if the provider asks for it",
+        provider={
+            "openai-chat": "The reasoning_content in the thinking mode must be passed back to the "
+            "API"
+        },
     ),
 )
+
+
+_MANY = 5
+"""One answer without reasoning among so many is odd."""
 
 
 def find(context: RuleContext) -> Iterator[Breach]:
     """Look at what follows thinking, and at what the open loop begins with."""
     messages = context.messages
-    for found in context.of("other"):
-        if is_sealed(found.block):
-            yield Breach("SEALED-01", found.place, found.block.type)
     thoughts = context.of("thinking")
     if not thoughts:
         return
@@ -71,6 +73,7 @@ def find(context: RuleContext) -> Iterator[Breach]:
     if thoughts[-1].place == Place(last, len(messages[last].blocks) - 1):
         yield Breach("THINK-02", thoughts[-1].place)
     yield from _bare_loop(messages)
+    yield from _bare_calls(context)
     for thought in thoughts:
         ends = thought.at == len(messages[thought.message].blocks) - 1
         after = thought.message + 1
@@ -92,6 +95,17 @@ def _bare_loop(messages: Sequence[Message]) -> Iterator[Breach]:
             block.kind != "thinking" for block in loop
         ):
             yield Breach("THINK-01", Place(last, 0))
+
+
+def _bare_calls(context: RuleContext) -> Iterator[Breach]:
+    """Find the few answers that call without reasoning among many that reason."""
+    calls = (call for call in context.of("call") if context.role(call) == "assistant")
+    calling = dict.fromkeys(call.message for call in calls)
+    reasoned = {thought.message for thought in context.of("thinking")}
+    bare = [at for at in calling if at not in reasoned]
+    if len(bare) * _MANY <= len(calling):
+        for at in bare:
+            yield Breach("THINK-04", Place(at, 0))
 
 
 def _begins_with_thinking(message: Message) -> bool:

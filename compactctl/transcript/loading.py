@@ -15,12 +15,10 @@ from compactctl.formats import detect
 from compactctl.formats.base import Format, Record
 from compactctl.jsonl import exact, lines
 from compactctl.jsonl.lines import Entry, Fault, MakeEntry
-from compactctl.model import MADE, Message
+from compactctl.model import COMPACTION, MADE, Message
 from compactctl.transcript import tags
 from compactctl.transcript.tags import Row, Tags
 from compactctl.view.builder import Assembler
-
-COMPACTION = "compactctl.compaction"
 
 _HEAD = 100
 """Entries among which a record that names the session is looked for."""
@@ -50,6 +48,12 @@ class Transcript(msgspec.Struct, frozen=True):
     def references(self) -> Tags:
         """Return what ties the entries together, member by member."""
         return Tags(self.format, self.tags)
+
+    def unread(self) -> list[bytes]:
+        """Return the lines that are too long to be read."""
+        if not any(fault.rule == "FILE-19" for fault in self.faults):
+            return []
+        return [entry.raw for entry in self.entries if len(entry.raw) > lines.LONGEST]
 
     def shown(self) -> set[int]:
         """Return the entries that the view shows anything of."""

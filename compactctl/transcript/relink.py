@@ -19,7 +19,7 @@ from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
     from compactctl.model import Block, Message, Role
     from compactctl.transcript.loading import Transcript
@@ -50,8 +50,9 @@ def create(
     """Write the new lines as (index of the entry that follows, bytes) and re-parent children.
 
     ``changed`` maps entries to their new bytes, None for dropped; lines whose parent is replaced
-    are added to it. ``messages`` is the new view. ``straight`` makes one chain of its lines, for a
-    file whose forks are too tangled to stay as they are.
+    are added to it, and those outside the view that belong to what goes. ``messages`` is the new
+    view. ``straight`` makes one chain of its lines, for a file whose forks are too tangled to stay
+    as they are.
     """
     form, links = transcript.format, transcript.format.links
     if links is None:
@@ -60,15 +61,20 @@ def create(
             for new in made
             for record in _write(transcript, new, Link(_identity(new, ""), None))
         ]
+    tags = None
+    if transcript.hides:
+        tags = transcript.references()
+        changed.update(dict.fromkeys(_copies(transcript, tags, changed)))
     if not made and None not in changed.values():
         return []
-    tags = transcript.references()
+    tags = tags or transcript.references()
+    changed.update(dict.fromkeys(_between(transcript, tags, changed)))
     deleted = {index for index, new in changed.items() if new is None}
     graph = EntryGraph(tags.ids, tags.parents, deleted)
-    ordered = straight or (not made and not graph.has_forks) or graph.is_ordered
+    ordered = straight or graph.is_chain or graph.is_ordered
     if straight:
         graph.straighten(sorted(transcript.shown()))
-    elif ordered and deleted and not links.follows and graph.has_forks:
+    elif ordered and deleted and not (links.follows or graph.is_chain):
         graph.keep_together(sorted(transcript.shown()))
     path = {} if ordered else _path(graph, messages)
     created: list[tuple[int, bytes]] = []
@@ -89,6 +95,39 @@ def create(
                 graph.tie(child, own)
     _adopt(transcript, graph, tags, changed)
     return created
+
+
+def _copies(transcript: Transcript, tags: Tags, changed: Collection[int]) -> list[int]:
+    """Return entries with the id of one that changed: a harness would take them for it."""
+    ids = tags.ids
+    if len(set(ids)) == len(ids) - max(ids.count(None) - 1, 0):
+        return []
+    shown = transcript.shown()
+    names = {ids[at] for at in changed if at in shown} - {None}
+    return [at for at, own in enumerate(ids) if own in names and at not in shown]
+
+
+def _between(transcript: Transcript, tags: Tags, changed: Mapping[int, bytes | None]) -> set[int]:
+    """Return lines of the conversation that show nothing, between two of which one goes.
+
+    They are a part of the same message, or of what went on around it.
+    """
+    shown = transcript.shown()
+    said = {tags.types[at] for at in shown} - {None, transcript.format.boundary}
+    if sum(map(tags.types.count, said)) <= len(shown):
+        return set()
+    graph = EntryGraph(tags.ids, tags.parents)
+    goes: set[int] = set()
+    stays: set[int] = set()
+    for start in shown:
+        if graph.up[start] in shown:
+            continue
+        passed, end = graph.walk(graph.up[start], shown)
+        if end in shown:
+            ends = (start, end)
+            gone = any(changed.get(at, b"") is None for at in ends)
+            (goes if gone else stays).update(at for at in passed if tags.types[at] in said)
+    return goes - stays
 
 
 def _path(graph: EntryGraph, messages: Sequence[Message]) -> dict[int, None]:
@@ -128,7 +167,26 @@ def _write(transcript: Transcript, new: Made, link: Link) -> list[dict[str, Any]
     """Return the records that hold ``new``: one, or several where a line holds less than a run."""
     near = new.before if new.before < len(transcript.entries) else new.after
     like = _parsed(transcript.entries[near].raw) if near >= 0 else {}
-    return transcript.format.create(new.role, new.blocks, like, link)
+    records = transcript.format.create(new.role, new.blocks, like, link)
+    key = transcript.format.ordinal
+    last = _ordinal(transcript, key, new.before) if key else None
+    if key is None or last is None:
+        return records
+    return [
+        {"timestamp": record.get("timestamp"), key: last + at} | record
+        for at, record in enumerate(records, 1)
+    ]
+
+
+def _ordinal(transcript: Transcript, key: str, before: int) -> int | None:
+    """Return the number of the nearest line that has one, from ``before`` back."""
+    name = exact.dump(key)
+    for at in range(before - 1, -1, -1):
+        raw = transcript.entries[at].raw
+        number = _member(raw, key) if name in raw else None
+        if type(number) is int:
+            return number
+    return None
 
 
 def _adopt(

@@ -16,7 +16,7 @@ import msgspec
 from compactctl.errors import CompactctlError
 from compactctl.jsonl import DECODE_ERRORS, exact
 from compactctl.model import MADE, Block, Message
-from compactctl.transcript import relink, usage
+from compactctl.transcript import placing, relink, usage
 from compactctl.transcript.accounting import Output, account, emit
 from compactctl.transcript.loading import Transcript, parse
 from compactctl.transcript.relink import Made
@@ -40,8 +40,8 @@ def write(
 
     Dropping entries must not reveal hidden ones, a branch that was given up in favour of one that
     went, say: those go too; nor may it hide what stays, so forks that would are made straight. And
-    a rollback that takes back more turns than there are is cut to
-    those, or it would take back what a layer made.
+    a rollback that takes back more turns than there are is cut to those, or it would take back
+    what a layer made.
 
     Raises:
         CompactctlError: what is read back is not what was meant.
@@ -109,7 +109,11 @@ def rewrite(
     if recorded is not None:
         at = plan.moves.get(recorded.entry, recorded.entry)
         _set_usage(transcript, at, recorded.size, changed)
-    return account(transcript.entries, *emit(transcript.entries, changed, created))
+    is_new = bool(changed or created)
+    written = emit(transcript.entries, changed, created)
+    if is_new:
+        return account(transcript.entries, *placing.inside(transcript.format, *written))
+    return account(transcript.entries, *written)
 
 
 def _set_usage(
@@ -215,7 +219,8 @@ class _Plan:
         rest = (block for message in self.messages[position + 1 :] for block in message.blocks)
         behind = itertools.chain(self.messages[position].blocks[at:], rest)
         end = len(self.transcript.entries)
-        return min((block.entry for block in behind if block.entry != MADE), default=end)
+        entries = (block.entry for block in behind if block.entry != MADE)
+        return min((self.moves.get(entry, entry) for entry in entries), default=end)
 
     def _takes_in(self, entry: int) -> bool:
         """True if the view starts inside a line, so that nothing can stand in front of it."""
@@ -231,7 +236,8 @@ def _moves(transcript: Transcript, messages: Sequence[Message]) -> dict[int, int
     The first line of an answer says where it stands, be others between its lines. When all of it
     goes, thinking say, what is left of the answer goes there, or it would move behind its results.
     """
-    if not transcript.hides or transcript.format.line_is_message:
+    links = transcript.format.links
+    if not transcript.hides or links is None or links.follows:  # lines stand as they are read
         return {}
     first = {
         block.entry: min(other.entry for other in message.blocks)
@@ -297,14 +303,14 @@ def _edited(
 
 def _opened(transcript: Transcript, index: int) -> dict[str, Any]:
     """Parse an entry that is to be edited; where its format names what it edits, nothing else."""
-    edited = transcript.format.content_member
-    if edited is not None:
+    edited = transcript.format.content_members
+    if edited:
         try:
             members = _MEMBERS.decode(transcript.entries[index].raw)
         except DECODE_ERRORS:  # an odd line
             return _record(transcript, index)
         return {
-            key: exact.parse(bytes(raw)) if key == edited else exact.as_it_is(bytes(raw))
+            key: exact.parse(bytes(raw)) if key in edited else exact.as_it_is(bytes(raw))
             for key, raw in members.items()
         }
     return _record(transcript, index)

@@ -38,8 +38,9 @@ def _members(form: Format) -> list[str]:
 class Tags:
     """These members of every entry, by its index; None where an entry has none.
 
-    ``also`` has a list for each further member that may hold an id, ``relinked`` the values in
-    which an entry names what it keeps of those before it.
+    ``misfits`` are the entries with an id that is no string. ``also`` has a list for each further
+    member that may hold an id, ``relinked`` the values in which an entry names what it keeps of
+    those before it.
     """
 
     def __init__(self, form: Format, rows: Sequence[Row]) -> None:
@@ -49,12 +50,28 @@ class Tags:
             zip(_members(form), zip(*rows, strict=True), strict=True)
         )
         none = (None,) * len(rows)
-        self.ids: list[str | None] = _only(str, columns[links.own] if links else none)
-        self.parents: list[str | None] = _only(str, columns[links.parent] if links else none)
+        owns = columns[links.own] if links else none
+        self.ids: list[str | None] = _only(str, owns)
+        self.misfits = _misfits(owns) if links else []
+        self.parents: list[str | None] = _spelled(columns[links.parent] if links else none)
         self.types: list[str | None] = _only(str, columns["type"])
         self.numbers: list[int | None] = _only(int, columns.get(form.sequence, none))
         self.also = {name: columns[name] for name in (links.also if links else ())}
         self.relinked = columns.get(links.keeps if links else None, none)
+
+
+def _misfits(values: Sequence[Any]) -> list[int]:
+    """Return the indices of values that are neither a string nor nothing."""
+    if set(map(type, values)) <= {str, type(None)}:
+        return []
+    return [at for at, value in enumerate(values) if not isinstance(value, str | None)]
+
+
+def _spelled(values: Sequence[Any]) -> list[str | None]:
+    """Return parents as strings: one of another type is the id of no entry."""
+    if set(map(type, values)) <= {str, type(None)}:
+        return list(values)
+    return [value if value is None or isinstance(value, str) else repr(value) for value in values]
 
 
 def _only(kind: type, values: Sequence[Any]) -> list[Any]:

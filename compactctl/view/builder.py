@@ -103,6 +103,17 @@ class Assembler:
             draft.blocks = [new for old in draft.blocks if (new := change(old))]
             draft.answers = [new for old in draft.answers if (new := change(old))]
 
+    def take_back(self, first: tuple[int, int]) -> None:
+        """Take back the blocks from an entry and a part of it on, where all stand in that order."""
+        self.hides = True
+        while self._drafts:
+            blocks = self._drafts[-1].blocks
+            while blocks and (blocks[-1].entry, blocks[-1].at) >= first:
+                blocks.pop()
+            if blocks:
+                return
+            self._drafts.pop()
+
     def drop_bare_thinking(self) -> None:
         """Empty assistant messages that hold nothing but thinking."""
         for draft in self._drafts:

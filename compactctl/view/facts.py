@@ -24,9 +24,9 @@ from compactctl.view.index import Answered, View
 from compactctl.view.reads import path_of, reads_of
 from compactctl.view.requests import own_words, says_something
 
-_CALL = 160
+_CALL = 120
 """Characters of a call on one line."""
-_CALLS = 100
+_CALLS = 20
 """Latest calls that may be listed."""
 _LOOKED_AT = 1000
 """Characters of a command that are looked at for that."""
@@ -152,31 +152,31 @@ class Facts:
     @cached_property
     def failures(self) -> list[str]:
         """The failed calls that no later success of the same file or command mended."""
-        open_ones = {failures.key_of(line): line for line in self._told.failed}
+        open_ones = failures.Open(self._told.failed)
         for found in self._gone.answered:
             if found.result.failed:
-                self._note_failure(open_ones, found)
-            elif open_ones:
-                self._note_success(open_ones, found.call)
-        if open_ones:
+                told = self._failure(found)
+                if told:
+                    open_ones.add(told)
+            elif open_ones.may_mend(found.call):
+                open_ones.mend(self.line_of(found.call))
+        if open_ones.lines:
             for found in View(self._whole.messages[self._start :]).answered:
-                if not found.result.failed:
-                    self._note_success(open_ones, found.call)
-        return list(open_ones.values())
+                if not found.result.failed and open_ones.may_mend(found.call):
+                    open_ones.mend(self.line_of(found.call))
+        return list(open_ones.lines.values())
 
-    def _note_failure(self, open_ones: dict[str, str], found: Answered) -> None:
-        left, said = failures.exit_and_error(result_text(found.result))
-        if not failures.is_worth_naming(found.call, said):
-            return
-        line = self.line_of(found.call)
-        open_ones.pop(failures.key_of(line), None)
+    def _failure(self, found: Answered) -> str:
+        """Return the line that tells of a failure, "" if it is not worth one."""
+        text = result_text(found.result)
+        left, said = failures.exit_and_error(text)
+        turned_down = failures.user_words(text)
+        if turned_down is not None:
+            left, said = "", "the user turned it down"
+        if turned_down or not failures.is_worth_naming(found.call, said):
+            return ""
         told = "; ".join(part for part in (left, said) if part) or "without a word"
-        open_ones[failures.key_of(line)] = f"{line}{failures.SAID}{told}"
-
-    def _note_success(self, open_ones: dict[str, str], call: Block) -> None:
-        """Take off what a success mends; nearly all calls mend nothing, which is seen at once."""
-        if any(failures.hint_of(what) in call.text for what in open_ones):
-            open_ones.pop(failures.key_of(self.line_of(call)), None)
+        return f"{self.line_of(found.call)}{failures.SAID}{told}"
 
     def line_of(self, call: Block) -> str:
         """Return a call on one line: its tool and what it is about."""
@@ -185,7 +185,7 @@ class Facts:
     @cached_property
     def todos(self) -> list[str]:
         """What is still to be done, by the last list of the view that says so."""
-        if any(tools.is_todo_call(found.call) for found in self._whole.answered):
+        if any(tools.begins_todo(found.call) for found in self._whole.answered):
             return _each_once(map(_flat, tools.open_todo(self._whole).items))
         return _each_once(self._told.todos)
 
@@ -204,8 +204,9 @@ class Facts:
         """The latest calls, a line each, but for failed ones and those whose files are listed."""
         assert self.files is not None  # which finds those whose files are listed
         calls = (call for call in reversed(self._others) if not tools.is_todo_call(call))
-        latest = (self.line_of(call) for call in itertools.islice(calls, _CALLS))
-        return _each_once([*latest, *reversed(self._told.calls)])[::-1]
+        lines = ((self.line_of(call), call.tool) for call in itertools.islice(calls, _CALLS * 2))
+        latest = [line for line, tool in lines if line != tool]
+        return _each_once([*latest, *reversed(self._told.calls)])[:_CALLS][::-1]
 
     @cached_property
     def last_words(self) -> str:
@@ -249,6 +250,8 @@ class Facts:
 
 def _take(told: _Told, block: Block) -> None:
     """Take in what a block of the user says."""
+    if block.kind == "result" and block.failed:
+        _take_words(told, failures.user_words(result_text(block)) or "")
     if block.kind != "text":
         return
     mark = placeholders.read_pruned(block.text)
@@ -257,10 +260,14 @@ def _take(told: _Told, block: Block) -> None:
     elif block.is_summary or summaries.is_any(block.text):
         _take_summary(told, block)
     elif not block.meta and not block.text.startswith(IMAGE):
-        words = own_words(block.text).strip()
-        if words:
-            told.requests.append(words)
-            told.rules += sentences.rules_in(words)
+        _take_words(told, own_words(block.text).strip())
+
+
+def _take_words(told: _Told, words: str) -> None:
+    """Take in what the user says."""
+    if words:
+        told.requests.append(words)
+        told.rules += sentences.rules_in(words)
 
 
 def _take_mark(told: _Told, mark: Pruned) -> None:
@@ -298,10 +305,10 @@ def _take_summary(told: _Told, block: Block) -> None:
         counted = [found for item in items if (found := _LEFT_OUT.fullmatch(item))]
         said[name] = [item for item in items if not _LEFT_OUT.fullmatch(item)]
         _leave_out(told, name, sum(placeholders.read_number(found[1]) for found in counted))
-    told.requests += [" ".join(said.get(summaries.GOAL, []))]
+    told.requests += ["; ".join(said.get(summaries.GOAL, [])).replace(":; ", ": ")]
     told.rules += reversed(said.get(summaries.CONSTRAINTS, []))
-    told.read += [*reversed(said.get(summaries.OBSERVED, [])), *block.files[0]]
-    told.modified += [*reversed(said.get(summaries.MODIFIED, [])), *block.files[1]]
+    told.read += [*block.files[0], *reversed(said.get(summaries.OBSERVED, []))]
+    told.modified += [*block.files[1], *reversed(said.get(summaries.MODIFIED, []))]
     told.failed += reversed(said.get(summaries.OPEN_RESULTS, []))
     told.todos += said.get(summaries.NEXT, [])
     if summaries.unfence(block.text) is None:
@@ -317,7 +324,11 @@ def _take_sentences(told: _Told, text: str, said: dict[str, list[str]]) -> None:
         told.rules += sentences.rules_in(text)
         told.todos += sentences.steps_in(text)
     else:
-        asked = [item for item in status if item.startswith(summaries.ASKED)]
+        asked = [
+            item.removeprefix(summaries.ASKED)
+            for item in status
+            if item.startswith(summaries.ASKED)
+        ]
         told.rules += sentences.rules_in("\n".join([*said[summaries.GOAL], *asked]))
 
 
@@ -330,6 +341,9 @@ def _take_status(told: _Told, item: str) -> None:
         told.counts.messages += messages
         told.counts.calls += calls
         told.counts.removed += removed
+        return
+    if item.startswith(summaries.ALSO):
+        told.requests += reversed(item.removeprefix(summaries.ALSO).split("; "))
         return
     kinds = {
         summaries.ASKED: told.requests,
@@ -376,7 +390,10 @@ def _texts_backwards(messages: Sequence[Message]) -> Iterator[str]:
 def line_of(call: Block, folder: str) -> str:
     """Return a call on one line: its tool, and the file, command or text that it is about."""
     given = arguments(call)
-    about = failures.command_of(given) if shell.is_shell(call.tool) else _about(call, given, folder)
+    if shell.is_shell(call.tool):
+        about = failures.from_folder(failures.command_of(given), folder)
+    else:
+        about = _about(call, given, folder)
     line = " ".join(f"{call.tool} {about[:_LOOKED_AT]}".split())
     return line if len(line) <= _CALL else f"{line[: _CALL - 1]}…"
 

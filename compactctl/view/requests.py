@@ -103,15 +103,23 @@ def _without_end(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NAME = re.compile(r"\w[./_:#-]\w|/\w|\w\(|[`\"']\w")
+_NAME = re.compile(r"\w[./_:#-]\w|#\d|\w\(|[`\"']\w")
+_AGREES = frozenset(
+    """again ahead all alright and changes commit continue do fine go good great it let lets
+    looks next now ok okay on perfect please proceed push right sounds start stop sure thank
+    thanks that the then this to too try yeah yep yes you""".split()
+)
+"""Words that send the agent on with what it was about to do."""
 _WIDE = (0x3040, 0xD7AF)
 """Where the signs of scripts begin and end that write no spaces between words."""
-_FEW_WORDS = 3
-_FEW_SIGNS = 4
+_FEW_WORDS, _FEW_SIGNS = 1, 4
+_LOOKED_AT = 400
+"""Characters of a request that are looked at."""
 
 
 def says_something(words: str) -> bool:
     """Return True if words say what is to be done, not just "y", "1", "go on" or "commit"."""
-    found = _WORD.findall(words[:400])
-    wide = sum(_WIDE[0] <= ord(sign) <= _WIDE[1] for sign in words[:400])
-    return len(found) > _FEW_WORDS or wide > _FEW_SIGNS or bool(_NAME.search(words[:400]))
+    start = words[:_LOOKED_AT]
+    telling = [word for word in _WORD.findall(start.lower()) if word not in _AGREES]
+    wide = sum(_WIDE[0] <= ord(sign) <= _WIDE[1] for sign in start)
+    return len(telling) > _FEW_WORDS or wide > _FEW_SIGNS or bool(_NAME.search(start))

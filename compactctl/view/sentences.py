@@ -22,10 +22,10 @@ _RULE = (
     r"|避けて|だけ|べき|반드시|하지 ?마|항상|절대|않도록|말아"
 )
 _NEXT = (
-    r"\b(?:next(?: steps?| up)?|remaining|still (?:need|to|missing|left|open)|to-?dos?|left to do"
-    r"|follow-?ups?|pending|not yet"
-    r"|(?:I['’]ll|I will|let me|we (?:need|should|can)) (?:now|then|next))\b"
-    r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음"
+    r"\W*(?:(?:next(?: steps?| up)?|then|remaining|still (?:need|to|missing|left|open)|to-?dos?"
+    r"|pending|left to do|open (?:items?|questions?)|follow-?ups?|not yet"
+    r"|(?:I['’]ll|I will|we (?:still )?(?:need|should|can)) (?:now|then|next))\b"
+    r"|下一步|接下来|剩下|次に|次は|残り|als nächstes|ensuite|luego|дальше|다음)"
 )
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NO_PROSE = re.compile(
@@ -39,9 +39,15 @@ _NO_PROSE = re.compile(
 _CODE = re.compile(
     r"[;{}]\s*$|=>|[!=]==?\s|\w [-+*/|&]?= [\w\"'\[({]|\w\([^)]*\)\s*[:;{]|^\s{8,}|::|->"
 )
-_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)]|\[[ xX]\])\s+")
+_BULLET = re.compile(r"\A\s*(?:[-*•]|\d{1,3}[.)]|\[[ xX]\])\s+")
 _WRAPPED = re.compile(r"(?<=[\w,;’'\")])\n(?=[a-z(])")
 _END = re.compile(r"(?<=[.!])\s+(?=\S)|(?<=[?])\s+|(?<=[。！])|(?<=[？])|\n+")
+_OF_ONESELF = re.compile(
+    r"\b(?:I|they) (?:(?:just|also|really|still) )?"
+    r"(?:don['’]t|do not|never|always|only|keep|should)\b|\bshould I\b",
+    re.IGNORECASE,
+)
+"""What somebody does or does not do, and no rule for others."""
 _QUESTION = ("?", "？", "吗", "か。")
 _SHORTEST, _LONGEST = 4, 600
 """Characters of a sentence: less says nothing, more is none."""
@@ -49,24 +55,26 @@ _SHORTEST, _LONGEST = 4, 600
 
 def rules_in(words: str) -> list[str]:
     """Return the sentences of prose that lay down a rule, as they stand."""
-    return _sentences(words, _RULE)
+    rule = re.compile(_RULE, re.IGNORECASE)
+    if not rule.search(words):
+        return []
+    return [one for one in _sentences(words) if rule.search(_OF_ONESELF.sub("", one))]
 
 
 def steps_in(words: str) -> list[str]:
-    """Return the sentences of prose that name what is to be done next."""
-    return _sentences(words, _NEXT)
+    """Return the sentences of prose that begin with what is to be done next."""
+    step = re.compile(_NEXT, re.IGNORECASE)
+    return [one for one in _sentences(words) if step.match(one)]
 
 
-def _sentences(words: str, pattern: str) -> list[str]:
-    telling = re.compile(pattern, re.IGNORECASE)  # kept by the module; only where it is needed
-    if not telling.search(words):
-        return []
+def _sentences(words: str) -> list[str]:
+    """Return the sentences of prose, but for questions."""
     prose = "\n".join(_prose(_FENCED.sub("\n", words)))
     return [
         sentence
         for found in _END.split(_WRAPPED.sub(" ", prose))
         if _SHORTEST <= len(sentence := " ".join(found.split())) <= _LONGEST
-        if telling.search(sentence) and not sentence.endswith(_QUESTION)
+        if not sentence.rstrip(")\"'”’* ").endswith(_QUESTION)
     ]
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
+from typing import NamedTuple
 
 from compactctl import placeholders
 from compactctl.model import Block, result_text
 from compactctl.view.reads import DEFAULT_READ_LINES, END, Read, points_back
+from compactctl.view.tools import Edits
 
 _NUMBERED = re.compile(r"[ \t]*L?(\d{1,9})(?:→|\t|: |:$|[ \t]?\|)", re.MULTILINE)
 _FIRST = re.compile(rf"^{_NUMBERED.pattern}", re.MULTILINE)
@@ -61,9 +63,10 @@ _CUT_PHRASES = [
 class Shown:
     """A read and what its result shows; what is said of it is looked for when it is asked for."""
 
-    def __init__(self, read: Read, result: Block, by: str) -> None:
-        """Take a read, its result and the id of its call."""
+    def __init__(self, read: Read, result: Block, at: int = 0, by: str = "") -> None:
+        """Take a read, its result, and its call: the how manieth it is, and its id."""
         self.read = read
+        self.at = at
         self.by = by
         self.said = result_text(result)
         self.text = _body(self.said)
@@ -72,18 +75,26 @@ class Shown:
         self.is_numbered = numbers is not None
         self.start, self.stop = read.start, read.stop
         self.sure = read.start
+        self.is_bare = False
         if numbers is not None:
-            first, last, is_whole = numbers
-            self.start, self.stop = first, last + 1
-            self.sure = last + 1 if is_whole else first
+            self.start, self.stop = numbers.first, numbers.last + 1
+            self.sure = self.stop if numbers.is_whole else self.start
+            self.is_bare = numbers.is_bare
 
     @cached_property
     def is_cut(self) -> bool:
         """True if anything in the text may say that it is not all that was asked for."""
-        lowered = f"\n{self.said}\n".lower()
+        lowered = f"\n{self._around()}\n".lower()
         return any(word in lowered for word in _CUT_WORDS) or any(
             phrase.search(lowered) for phrase in _CUT_PHRASES
         )
+
+    def _around(self) -> str:
+        """Return where a note may stand: between lines that are all numbered there is none."""
+        if not self.is_bare or self.sure < self.stop:
+            return self.said
+        start = self.said.find(self.text)
+        return self.said[:start] + self.said[start + self.text.rfind("\n") + 1 :]
 
     @cached_property
     def lines(self) -> int:
@@ -101,7 +112,7 @@ class Shown:
         return (
             not (self.text or self.others)
             or points_back(self.said)
-            or self.said.startswith(placeholders.CUT)
+            or (self.text.startswith(placeholders.CUT) and "\n" not in self.text)
         )
 
     @cached_property
@@ -123,13 +134,23 @@ class Shown:
             return True
         if self.others < other.others or not self.read.tells_lines or self.start > other.start:
             return False
-        is_enough = other.is_empty or _holds(self.text, other.text)
+        is_enough = _holds(self.text, other.text) or (other.is_empty and not self.is_cut)
         if not is_enough and self.is_numbered:
             end = other.stop if other.is_numbered else other.start + other.lines_alone
             is_enough = end < self.sure or (end == self.sure and not self.is_cut)
         elif not is_enough and flags_failures and self._is_as_long_as(other):
             is_enough = not self.is_cut
         return is_enough and (other.stop <= self.stop or self.is_open)
+
+    def is_all_left_of(self, other: Shown) -> bool:
+        """True if an edit that took lines away explains why an ``other``, earlier read had more."""
+        return (
+            self.is_bare
+            and other.is_bare
+            and self.start == other.start == 1
+            and other.read.stop == END
+            and self.is_open
+        )
 
     def _is_as_long_as(self, other: Shown) -> bool:
         is_alike = other.read.is_alone and not other.is_numbered
@@ -158,23 +179,34 @@ def _body(text: str) -> str:
     return "" if text.isspace() else text.strip("\n")
 
 
-def _numbers(text: str) -> tuple[int, int, bool] | None:
-    """Return the first and the last line number, and True if all between are there.
+class _Numbers(NamedTuple):
+    """The first and the last number of lines.
 
-    None where lines are not numbered.
+    ``is_whole``: all between are there; ``is_bare``: nothing stands around the numbered lines.
     """
+
+    first: int
+    last: int
+    is_whole: bool
+    is_bare: bool
+
+
+def _numbers(text: str) -> _Numbers | None:
+    """Return the numbers of lines, None where they have none."""
     head = _FIRST.search(text, 0, _HEAD)
     if head is None:
         return None
     end = len(text)
-    for _ in range(_TAIL):
+    for behind in range(_TAIL):
         start = text.rfind("\n", 0, end) + 1
         tail = _NUMBERED.match(text, start)
         if tail is not None:
             first, last = int(head[1]), int(tail[1])
             between = text.count("\n", head.start(), tail.start())
             # Of fewer numbers than lines they are none of lines; of more, some lines are left out.
-            return (first, last, last - first == between) if last - first >= between else None
+            is_bare = behind == 0 and head.start() == 0
+            many = last - first
+            return _Numbers(first, last, many == between, is_bare) if many >= between else None
         end = start - 1
         if end < 0:
             return None
@@ -213,31 +245,36 @@ _RECENT = 8
 class Later:
     """The later reads of one file, to be asked for what they show; each question is quick."""
 
-    def __init__(self, *, flags_failures: bool) -> None:
+    def __init__(self, edits: Edits, *, flags_failures: bool) -> None:
         """Begin without a read; ``flags_failures`` as a format has it."""
+        self._edits = edits
         self._flags = flags_failures
         self._numbered, self._plain = _Stairs(), _Stairs()
         self._recent: list[Shown] = []
         self._open: list[Shown] = []
         self._whole: str | None = None
-        self._newest: tuple[Read, Block, str] | None = None
+        self._newest: tuple[Read, Block, int, str] | None = None
 
-    def add(self, read: Read, result: Block, by: str) -> None:
+    def add(self, read: Read, result: Block, at: int, by: str) -> None:
         """Take a read that stands in front of all those before; it is looked at when asked for."""
         self._look()
-        self._newest = read, result, by
+        self._newest = read, result, at, by
 
-    def shows(self, read: Read, result: Block) -> str | None:
+    def shows(self, read: Read, result: Block, at: int) -> str | None:
         """Return the id of a call that shows again what ``read`` shows, None if none does."""
         self._look()
-        earlier = Shown(read, result, "")
+        earlier = Shown(read, result, at)
         asked = (
             *self._numbered.widest(earlier.start),
             *self._plain.widest(earlier.start),
             *self._recent,
         )
-        return next(
-            (one.by for one in asked if one.shows(earlier, flags_failures=self._flags)), None
+        return next((one.by for one in asked if self._does_show(one, earlier)), None)
+
+    def _does_show(self, later: Shown, earlier: Shown) -> bool:
+        return later.shows(earlier, flags_failures=self._flags) or (
+            later.is_all_left_of(earlier)
+            and self._edits.between(earlier.read.key, earlier.at, later.at)
         )
 
     def whole(self) -> str | None:

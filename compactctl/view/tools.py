@@ -7,7 +7,9 @@ the providers. A tool that is not here changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -58,6 +60,29 @@ def changes(call: Block) -> list[tuple[str, str]]:
     ]
 
 
+class Edits:
+    """When which file was changed by a call; looked for when it is first asked for."""
+
+    def __init__(self, answered: Sequence[Answered]) -> None:
+        """Take the answered calls of a view, by whose order the others are asked for."""
+        self._answered = answered
+
+    @cached_property
+    def _by_file(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for at, one in enumerate(self._answered):
+            if not one.result.failed:
+                for name in keys_modified_by(one.call):
+                    found.setdefault(name, []).append(at)
+        return found
+
+    def between(self, key: str, first: int, last: int) -> bool:
+        """Return True if a call behind ``first`` and in front of ``last`` changed the file."""
+        edits = self._by_file.get(key, [])
+        at = bisect_right(edits, first)
+        return at < len(edits) and edits[at] < last
+
+
 def is_todo(name: str) -> bool:
     """Return True if a tool writes down the whole list of what is to be done."""
     return name.lower() in _TODOS
@@ -84,6 +109,11 @@ def _text_of(item: dict[str, Any]) -> str:
 def is_todo_call(call: Block) -> bool:
     """Return True if a call writes down what is to be done: a whole list, or a task of it."""
     return is_todo(call.tool) or call.tool in {"TaskCreate", "TaskUpdate"}
+
+
+def begins_todo(call: Block) -> bool:
+    """Return True if a call writes down something that no call before it did."""
+    return is_todo(call.tool) or call.tool == "TaskCreate"
 
 
 class Todo(msgspec.Struct, frozen=True):

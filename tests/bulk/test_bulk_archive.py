@@ -19,6 +19,7 @@ from bulk_helpers import (
 )
 
 from compactctl.bulk.archive import Archive, NotRestoredError
+from compactctl.bulk.manifest import ManifestLine, encode
 
 BIG = session()
 
@@ -124,11 +125,15 @@ def test_two_originals_of_the_same_bytes_are_told_apart_by_the_manifest_or_not_a
         kept.put(raw, [sha256(b"small")])
     with pytest.raises(NotRestoredError, match="2 originals were compacted"):
         kept.original("x", b"small")
-    line = {"source": "x", "output": "out/a/x.jsonl", "status": "done"}
-    line |= {"input_sha256": sha256(b"two"), "output_sha256": sha256(b"small")}
-    out = write(tmp_path / "moved", {"manifest.jsonl": json.dumps(line).encode() + b"\n"})
-    write(out, {"a/x.jsonl": b"small"})
+    line = ManifestLine("x", "out/a/x.jsonl", "done", sha256(b"two"), sha256(b"small"))
+    out = write(tmp_path / "moved", {"manifest.jsonl": encode(line), "a/x.jsonl": b"small"})
     assert kept.original(str(out / "a/x.jsonl"), b"small") == b"two"
+    # It only chooses among these: another original is not given back on its word.
+    kept.put(b"three", [sha256(b"other")])
+    line = ManifestLine("x", "out/a/x.jsonl", "done", sha256(b"three"), sha256(b"small"))
+    write(out, {"manifest.jsonl": encode(line)})
+    with pytest.raises(NotRestoredError, match="2 originals were compacted"):
+        kept.original(str(out / "a/x.jsonl"), b"small")
 
 
 def test_one_file_alone_has_its_original_kept_too(tmp_path):

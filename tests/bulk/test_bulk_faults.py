@@ -78,7 +78,7 @@ def test_an_input_that_vanishes_fails_alone(tmp_path):
 
 
 def job(source, target):
-    return task.Job(str(source), str(source), None, str(target), str(target), 0)
+    return task.Job(str(source), str(source), None, str(target), str(target), 0, str(target.parent))
 
 
 def change_on_load(monkeypatch, change, times):

@@ -1,25 +1,22 @@
 """URLs in and out, against a real S3 server on loopback and in memory."""
 
 import subprocess
-import sys
 
 import pytest
 from bulk_helpers import (
     BROKEN,
     PATIENCE,
     SMALL,
-    answers,
     bulk,
     command,
     environment,
     free_port,
-    process,
     session,
     sha256,
     tree,
-    wait_for,
     write,
 )
+from object_store import s3_server
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cluster or s3 is not installed")
 
@@ -33,18 +30,8 @@ BIG = session()
 @pytest.fixture(scope="module")
 def s3():
     """An S3 server, as the environment of a command that uses it."""
-    pytest.importorskip("s3fs", reason="the extra s3 is not installed")
-    pytest.importorskip("moto.server", reason="moto[server] is not installed")
-    port = free_port()
-    with process([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port]) as server:
-        wait_for(lambda: answers(port) or server.poll() is not None)
-        yield {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "NO_PROXY": "127.0.0.1",
-        }
+    with s3_server() as given:
+        yield given
 
 
 @pytest.fixture
@@ -147,7 +134,7 @@ def test_a_server_that_is_gone_is_said_in_one_line(tmp_path, s3, monkeypatch):
 def test_an_object_is_written_whole_or_not_at_all(bucket, monkeypatch):
     system, url = bucket
     storage = storage_of(url)
-    assert storage.sha256(f"{url}/x") is None
+    assert storage.sha256(f"{url}/x", url) is None
     storage.put(f"{url}/x", b"whole")
     assert storage.read(f"{url}/x").raw == b"whole"
 

@@ -42,6 +42,10 @@ KEYS = [
     "layers",
     "error",
     "seconds",
+    "bytes_before",
+    "bytes_after",
+    "options",
+    "check",
 ]
 
 
@@ -116,6 +120,8 @@ def test_what_is_no_transcript_is_skipped_and_what_is_broken_fails_alone(tmp_pat
     assert list(tree(tmp_path / "out")) == ["good.jsonl"]
     assert f"compactctl: {source}/broken.jsonl: line 2: PAIR-01" in done.stderr
     assert "3 of 7 files failed" in done.stderr
+    assert f"{source}/log.jsonl: skipped: no known format" in done.stderr
+    assert f"{source}/empty.jsonl: skipped: " in done.stderr
 
 
 def test_a_view_over_the_hard_limit_fails_and_is_not_written(tmp_path):
@@ -284,6 +290,10 @@ def test_the_table_sums_up_and_quiet_leaves_only_what_failed(tmp_path):
     done = bulk(source, "-o", tmp_path / "out")
     rows = {row.split()[0]: row.split()[1] for row in done.stderr.splitlines()[-5:-1]}
     assert rows == {"done": "1", "unchanged": "1", "failed": "1", "total": "3"}
+    before, after = len(BIG) + len(SMALL), len((tmp_path / "out/x.jsonl").read_bytes()) + len(SMALL)
+    assert (
+        f"[chars], {before:,} → {after:,} (−{(before - after) / before:.1%}) bytes" in done.stderr
+    )
     done = bulk(source, "-o", tmp_path / "out", "-q")
     assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
         f"{source}/z.jsonl",

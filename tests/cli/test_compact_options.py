@@ -135,6 +135,15 @@ def test_options_that_can_not_be_are_usage_errors(compact, options):
         (("--reactive", "--layers", "truncate,dedup,prune,summarize"), "give it or --layers"),
         (("--keep-turns", "3", "--prune-keep-messages", "9"), "give only one of --keep-turns"),
         (("--keep-turns", "6", "--keep-tokens", "9"), "give only one of --keep-turns"),
+        (("--layers", "dedup", "--keep-turns", "3"), "--keep-turns belongs to prune, which"),
+        (("--layers", "dedup", "--max-tokens", "90"), "--max-tokens belongs to truncate, which"),
+        (("--layers", "dedup", "--artifacts", "x"), "--artifacts belongs to truncate and"),
+        (("--layers", "prune", "--artifacts", "x"), "--artifacts belongs to truncate and"),
+        (("--reactive", "--stale"), "--stale belongs to dedup, which --reactive does not run"),
+        (("--reactive", "--soft-limit", "9"), "--soft-limit does not belong to --reactive"),
+        (("--reactive", "--summarize-keep-messages", "9"), "does not belong to --reactive"),
+        (("--prune-mode", "snip", "--keep-turns", "3"), "--keep-turns belongs to --mode drop"),
+        (("--prune-mode", "clear", "--head", "3"), "--head belongs to --mode snip"),
     ],
 )
 def test_options_that_contradict_each_other_are_usage_errors(compact, options, what):
@@ -148,7 +157,9 @@ def test_options_that_contradict_each_other_are_usage_errors(compact, options, w
         ("--soft-limit", "90000", "--hard-limit", "90000"),
         ("--reactive", "--hard-limit", "70000"),
         ("--keep-turns", "3"),
-        ("--layers", "dedup", "--keep-turns", "3", "--prune-keep-messages", "9"),
+        ("--layers", "dedup,prune", "--keep-turns", "3", "--stale"),
+        ("--layers", "prune", "--prune-mode", "snip", "--head", "0"),
+        ("--reactive", "--max-summary-tokens", "300"),
     ],
 )
 def test_options_that_agree_are_none(compact, options):

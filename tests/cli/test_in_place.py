@@ -181,6 +181,24 @@ def test_the_backup_is_the_very_file(source):
     assert os.path.samestat(source.with_name("s.jsonl.bak").stat(), before)
 
 
+def test_on_a_disk_without_hard_links_the_backup_is_a_copy(source):
+    """Which another disk is like: nothing on this one can have another name there."""
+    other = Path("/dev/shm")  # another disk, which the copy leaves again
+    if not other.is_dir() or other.stat().st_dev == source.stat().st_dev:
+        pytest.skip("no other disk here")
+    source.chmod(0o604)
+    copy = other / f"{source.parent.name}.bak"
+    handle = os.open(source, os.O_RDONLY)
+    try:
+        in_place._link_or_copy(source, handle, str(copy))
+        assert (copy.read_bytes(), mode(copy)) == (LONG, 0o604)
+        with pytest.raises(FileExistsError):
+            in_place._link_or_copy(source, handle, str(copy))
+    finally:
+        os.close(handle)
+        copy.unlink(missing_ok=True)
+
+
 def test_hard_links_are_not_parted(source, tmp_path):
     other = tmp_path / "other.jsonl"
     other.hardlink_to(source)

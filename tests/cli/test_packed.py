@@ -4,10 +4,11 @@ import gzip
 import importlib.util
 import io
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from shell import CUT, LONG, refused, run
+from shell import COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run
 
 from compactctl.errors import InputError
 from compactctl.files import compression, reading
@@ -105,6 +106,49 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fstat", look_then_append)
     with pytest.raises(InputError, match=r"s\.jsonl: changed while it was read"):
         reading.read_lines(str(path))
+
+
+def bomb(piece, megabytes):
+    """Pack lines that unpack to so much."""
+    data = io.BytesIO()
+    with gzip.GzipFile(fileobj=data, mode="wb") as file:
+        for _ in range(megabytes):
+            file.write(piece * ((1 << 20) // len(piece)))
+    return data.getvalue()
+
+
+@pytest.mark.parametrize("piece", [b"\0", b"\n", b'{"role":"user","content":"x"}\n'])
+def test_a_bomb_is_refused_by_its_ratio_early_and_in_little_memory(tmp_path, piece):
+    path = tmp_path / "s.jsonl.gz"
+    path.write_bytes(bomb(piece, 100))
+    limits = "ulimit -v 1000000; exec"
+    script = f"{limits} {' '.join(COMPACTCTL)} {' '.join(CUT)} {path}"
+    done = subprocess.run(
+        ["bash", "-c", script], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
+    )
+    assert "grows more than 200 times when it is unpacked" in refused(done, 3)
+
+
+@pytest.mark.skipif(not HAS_ZSTD, reason="the extra is not installed")
+def test_a_zstandard_bomb_is_refused_by_its_ratio():
+    zstd = pytest.importorskip("compression.zstd" if _standard() else "backports.zstd")
+    packed = zstd.compress(b"\n" * (64 << 20))
+    with pytest.raises(InputError, match="grows more than 200 times"):
+        compression.lines_of(packed)
+
+
+def test_what_only_packs_well_is_read():
+    lines = [
+        b'{"n":%d,"text":"the same words in every line, over and over"}\n' % n
+        for n in range(1 << 18)
+    ]
+    packed = gzip.compress(b"".join(lines), 9)
+    assert len(b"".join(lines)) > compression._ALWAYS
+    assert compression.lines_of(packed) == lines
+
+
+def test_what_is_small_is_read_whatever_its_ratio():
+    assert compression.lines_of(bomb(b"x", 4)) == [b"x" * (4 << 20)]
 
 
 def test_lines_end_at_line_feeds_only(tmp_path):

@@ -148,7 +148,9 @@ def test_a_report_is_never_appended_to_a_transcript(source, tmp_path):
 def test_a_report_that_is_standard_output_is_refused(source, tmp_path):
     report = tmp_path / "out.jsonl"
     with report.open("wb") as file:
-        assert "is a transcript" in refused(run(*CUT, source, "--report", report, stdout=file), 2)
+        assert "is read or written already" in refused(
+            run(*CUT, source, "--report", report, stdout=file), 2
+        )
     assert report.read_bytes() == b""
     with Path("/dev/null").open("wb") as file:
         assert run(*CUT, source, "--report", "/dev/null", stdout=file).returncode == 0

@@ -1,5 +1,6 @@
 """What a stage says: one line for people, one record for machines, never content."""
 
+import base64
 import re
 
 import pytest
@@ -8,18 +9,22 @@ from shell import (
     BROKEN,
     CHARS,
     CUT,
+    LOG,
     LONG,
     OPEN,
     SAMPLES,
     USER,
+    call,
     lines,
     records,
     refused,
+    result,
     run,
     said,
 )
 
-from compactctl import layers
+from compactctl import cli, layers
+from compactctl.jsonl import lines as jsonl_lines
 
 
 def test_the_line_for_people(source):
@@ -51,7 +56,97 @@ def test_quiet_still_says_errors():
 def test_verbose_lists_every_action(source):
     first, second = said(run(*CUT, source, "-v")).splitlines()
     assert first.startswith("truncate: ")
-    assert re.fullmatch(r"  line 3: truncate toolu_1: [\d,]+ → \d+ tokens", second)
+    assert re.fullmatch(r"  line 3: truncate toolu_1 \(Bash\): [\d,]+ → \d+ tokens", second)
+
+
+def test_verbose_names_tool_paths_and_pointer(tmp_path):
+    path = tmp_path / "s.jsonl"
+    cat = "cat a.py b.py c.py d.py e.py"
+    path.write_bytes(
+        lines(
+            USER,
+            call("toolu_1", "Read", file_path="/w/long.py"),
+            result("toolu_1", LOG),
+            call("toolu_2", "Bash", command=cat),
+            result("toolu_2", LOG),
+            ANSWER,
+        )
+    )
+    options = ("--max-tokens", "200", *CHARS, "-v", "--artifacts", tmp_path / "kept")
+    shown = said(run("truncate", path, *options)).splitlines()[1:]
+    artifact = r"artifact:[\w.-]+:[\w.-]+:[0-9a-f]{12}"
+    assert re.fullmatch(
+        rf"  line 3: truncate toolu_1 \(Read /w/long\.py\): [\d,]+ → \d+ tokens, {artifact}",
+        shown[0],
+    )
+    assert re.fullmatch(
+        rf"  line 5: truncate toolu_2 \(Bash a\.py b\.py c\.py and 2 more\): .+, {artifact}",
+        shown[1],
+    )
+
+
+UNREADABLE = b"\xff\xfe\n" + b'{"role":\n' + b"\n  \n" + b"[1]\n"
+"""Three lines that hold something that cannot be read, and two that hold nothing."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [(stage, *CHARS) for stage in (*layers.ORDER, "compact", "stats")]
+    + [("validate",), ("resolve",), ("render",)],
+    ids=lambda command: command[0],
+)
+def test_lines_that_cannot_be_read_are_in_the_line_of_every_stage(command, tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LONG + UNREADABLE + LONG[:0])
+    told = [line for line in said(run(*command, path)).splitlines() if "unreadable" in line]
+    assert len(told) == 1
+    assert "3 lines unreadable" in told[0]
+    path.write_bytes(LONG + b"\n  \n")
+    assert "unreadable" not in said(run(*command, path))
+
+
+@pytest.mark.parametrize(
+    ("command", "gone"),
+    [
+        (("truncate", "--images", "drop"), 3),
+        (("truncate", "--images", "placeholder"), 3),
+        (("truncate",), 0),
+        (("prune", "--keep-turns", "1"), 2),
+        (("compact", "--layers", "truncate,prune", "--images", "drop", "--soft-limit", "1"), 3),
+    ],
+    ids=["dropped", "described", "kept", "with their turns", "by several layers"],
+)
+def test_images_that_go_are_counted_by_one_not_by_result(command, gone):
+    data = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    texts = {"type": "text", "text": LOG}
+    session = lines(
+        USER,
+        call("toolu_1"),
+        result("toolu_1", [texts, image, image]),
+        ANSWER,
+        {"role": "user", "content": [{"type": "text", "text": "And this?"}, image]},
+        ANSWER,
+    )
+    told = said(run(*command, *CHARS, stdin=session))
+    assert told.count("taken out") == bool(gone)
+    assert (f", {gone} images taken out" in told) == bool(gone)
+
+
+def test_a_call_whose_result_may_be_in_a_line_too_long_to_read_is_not_called_open(
+    monkeypatch, capfd, tmp_path
+):
+    path, report = tmp_path / "s.jsonl", tmp_path / "report.jsonl"
+    path.write_bytes(lines(USER, call("toolu_1"), result("toolu_1", "x" * 9000)))
+    out = ("-o", str(tmp_path / "out.jsonl"), "--report", str(report))
+    for longest, told in ((8000, ", 1 line unreadable"), (1 << 20, None)):
+        monkeypatch.setattr(jsonl_lines, "LONGEST", longest)
+        for stage in ("truncate", "dedup", "compact"):
+            assert cli.run([stage, *CHARS, str(path), *out]) == 0
+        shown = capfd.readouterr().err
+        assert shown.count("unreadable") == (3 if told else 0)
+        assert "TAIL-01" not in shown
+    assert [entry["warnings"] for entry in records(report)[:3]] == [[], [], []]
 
 
 def test_an_open_tail_is_a_warning(tmp_path):

@@ -54,7 +54,7 @@ def test_every_line_of_the_stream_stays_as_it_is(here, roots):
     record, found = parsed(out[len(ODD) :])
     assert record == fact("f")
     assert (found["status"], found["reason"]) == ("available", "verified_transcript_event")
-    assert complaint == "resolve: 1 source: 1 available\n"
+    assert complaint == "resolve: 1 source: 1 available, 2 lines unreadable\n"
 
 
 def test_records_of_the_state_keep_their_bytes(here):
@@ -177,11 +177,23 @@ def test_an_empty_state_and_no_records_are_fine(here):
     assert here("render", TALK)[:2] == (0, b"")
 
 
-def test_a_mistyped_folder_is_a_warning_without_its_path(here, tmp_path):
-    code, _, complaint = here("resolve", lines(fact("f")), "--transcripts", tmp_path / "secret")
-    assert code == 0
-    assert complaint.startswith("resolve: --transcripts is no folder")
-    assert "secret" not in complaint
+@pytest.mark.parametrize("option", ["--transcripts", "--artifacts"])
+@pytest.mark.parametrize("command", ["resolve", "show", "pending", "state"])
+def test_a_root_that_is_no_folder_is_an_error_without_its_path(tmp_path, command, option):
+    (tmp_path / "state.jsonl").write_bytes(lines(fact("f")))
+    arguments = {
+        "resolve": (tmp_path / "state.jsonl",),
+        "show": ("transcript:s1:1",),
+        "pending": (tmp_path / "state.jsonl", "reopen", "f", "--confirmed-at", "x"),
+        "state": ("add", "fact", "--content", "x", "--source", "transcript:s1:1"),
+    }[command]
+    if command == "pending":
+        record = fact("f") | {"type": "compactctl.pending_item", "item_id": "f", "description": "d"}
+        (tmp_path / "state.jsonl").write_bytes(lines(record))
+    for root in (tmp_path / "secret", tmp_path / "state.jsonl"):
+        text = refused(run(command, *arguments, option, root), 2)
+        assert f"{option} is not a folder" in text
+        assert str(root) not in text
 
 
 def test_verbose_names_every_source(here):

@@ -1,5 +1,6 @@
 """Standard streams that are a terminal, closed or full."""
 
+import json
 import os
 import pty
 import re
@@ -16,9 +17,11 @@ from shell import (
     ENVIRONMENT,
     LONG,
     USER,
+    call,
     fact,
     lines,
     refused,
+    result,
     run,
     said,
 )
@@ -63,6 +66,45 @@ def test_a_terminal_gets_the_transcript_when_forced():
 def test_what_is_no_transcript_is_shown_on_a_terminal():
     assert b"fact_id" in on_terminal("render", stdin=lines(fact()))[0]
     assert b"transcript_missing" in on_terminal("resolve", "--json", stdin=lines(fact()))[0]
+
+
+HOSTILE = "\x9b2J\u202etxt.exe\u2066\u200b\U000e0041\x7f"
+
+
+def hostile_session():
+    """A session whose tool, call id, path and file of a fact would act on a terminal."""
+    answered, open_ = f"toolu_1{HOSTILE}", f"toolu_2{HOSTILE}"
+    return lines(
+        USER,
+        call(answered, f"Read{HOSTILE}"),
+        result(answered),
+        call(open_, f"Read{HOSTILE}"),
+        USER,
+        fact(pointer=f"artifact:{HOSTILE}:x"),
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("validate", "--json"), ("stats", "--json", *CHARS), ("resolve", "--json")],
+    ids=lambda command: command[0],
+)
+def test_json_on_a_terminal_says_the_same_and_cannot_act_on_it(command):
+    shown, done = on_terminal(*command, stdin=hostile_session())
+    shown = shown.replace(b"\r\n", b"\n")
+    piped = run(*command, stdin=hostile_session())
+    assert done.returncode == piped.returncode
+    assert "\u202e".encode() in piped.stdout  # a program gets the text itself
+    assert not [char for char in HOSTILE if char.encode() in shown if not char.isascii()]
+    assert b"\\u202e" in shown
+    assert b"\\u009b" in shown
+    both = [list(map(json.loads, text.splitlines())) for text in (shown, piped.stdout)]
+    assert both[0] == both[1]
+
+
+def test_json_that_is_harmless_is_on_a_terminal_what_it_is_in_a_pipe():
+    shown, _ = on_terminal("formats", "--json", stdin=b"")
+    assert shown.replace(b"\r\n", b"\n") == run("formats", "--json").stdout
 
 
 def test_reading_from_a_terminal_says_so():

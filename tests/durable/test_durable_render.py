@@ -1,5 +1,8 @@
 """The durable context says what the records say, one line an item, and cannot be forged."""
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +15,8 @@ from compactctl.durable.records import (
     SourceResolution,
     build_state,
 )
-from compactctl.durable.render import render_durable_context
+from compactctl.durable.render import render_durable_context, show_state
+from compactctl.durable.resolver import SourcePointerResolver, resolve_durable_sources
 from compactctl.errors import InvalidTranscriptError
 
 TIME = "2025-01-31T12:00:00Z"
@@ -247,3 +251,69 @@ def test_a_resolution_that_no_resolver_could_give_is_refused(pointer, status, re
 def test_a_hash_counts_without_case(sha):
     shown = lines(fact(pointer=ARTIFACT), resolutions=[verified(ARTIFACT, sha)])
     assert f"evidence_sha256={SHA}" in shown[2]
+
+
+# Whatever the texts, a reader gets back what was recorded.
+
+
+def parse(line):
+    """Read a line of the durable context back, as its fields."""
+    assert line.startswith("- ")
+    fields = {}
+    for field in line.removeprefix("- ").split("; "):
+        name, equals, value = field.partition("=")
+        assert equals
+        assert name not in fields
+        fields[name] = read_value(value)
+    return fields
+
+
+def read_value(value):
+    if value.startswith('"'):
+        return json.loads(value)
+    if value == "true":
+        return True
+    return value if value.isidentifier() or HASH.fullmatch(value) else json.loads(value)
+
+
+HASH = re.compile("[0-9a-f]{64}")
+STATUSES = st.sampled_from(["open", "blocked", "done"])
+
+
+@st.composite
+def records(draw):
+    """Any state, with any text in any field."""
+    found = []
+    for name in draw(st.lists(ANY_TEXT, max_size=4, unique=True)):
+        source = draw(ANY_TEXT | st.just(EVENT))
+        status = draw(STATUSES)
+        reason = draw(ANY_TEXT) if status == "blocked" else None
+        text, other = draw(ANY_TEXT), draw(ANY_TEXT)
+        key = draw(st.none() | ANY_TEXT)
+        found += [
+            DurableFact(name, text, source, TIME),
+            PendingItem(name, other, source, TIME, status, reason),
+            RetrievalEvidence(
+                name, text, other, text, TIME, draw(st.floats(0, 1)), draw(st.integers(1, 99)), key
+            ),
+        ]
+    return found
+
+
+@given(records(), st.booleans())
+def test_every_item_is_one_line_whose_fields_read_back(found, is_resolved):
+    state = build_state(found)
+    resolver = SourcePointerResolver()
+    resolved = resolve_durable_sources(state, resolver) if is_resolved else None
+    text = render_durable_context(state, resolved)
+    shown = show_state(state, resolved)
+    rows = [*shown.facts, *shown.pending_items, *shown.retrieval_evidence]
+    items = [line for line in text.splitlines() if line.startswith("- ")]
+    assert [parse(line) for line in items] == rows
+    titles = sum(map(bool, (shown.facts, shown.pending_items, shown.retrieval_evidence)))
+    assert len(text.splitlines()) == (1 + titles + len(rows) if rows else 0)
+    said = {(row["fact_id"], row["content"], row["source"]) for row in shown.facts}
+    assert said == {(f.fact_id, f.content, f.source_pointer) for f in state.facts}
+    for row, record in zip(shown.retrieval_evidence, state.retrieval_evidence, strict=True):
+        assert row.get("conflict_winner") == record.conflict_key
+        assert (row["score"], row["source_rank"]) == (record.score, record.source_rank)

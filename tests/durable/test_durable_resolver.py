@@ -282,7 +282,7 @@ def raise_permission_error(_pointer):
 def test_a_refused_pointer_is_denied_before_any_file_is_looked_at(
     root, monkeypatch, policy, pointer
 ):
-    monkeypatch.setattr("compactctl.durable.resolver.open_beneath", None)
+    monkeypatch.setattr("compactctl.durable.roots.open_beneath", None)
     resolver = SourcePointerResolver(root, root, policy)
     assert state(resolver.resolve(pointer)) == ("denied", "policy_denied")
 

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from strategies import transcripts
 
 from compactctl import formats
-from compactctl.errors import CompactctlError
+from compactctl.errors import InputError
 from compactctl.files.reading import read_lines
 from compactctl.jsonl import exact
 from compactctl.repair.engine import repair
@@ -118,7 +118,7 @@ def run(source: Source, tally: Tally) -> str | None:
         for profile in {found.format.profile, "core"}:
             findings.find(found, profile, sendable=True)
         done = repair(source.lines, source.name, source.format)
-    except CompactctlError as error:
+    except InputError as error:
         tally.outcomes[f"unreadable ({type(error).__name__})"] += 1
         return None
     tally.fixes.update(each.rule for each in done.fixes)

@@ -373,7 +373,6 @@ def test_to_keep_nothing_is_a_usage_error(option):
     [
         {"keep_turns": 6, "keep_messages": 4},
         {"keep_turns": 6, "keep_tokens": 4},
-        {"keep_messages": 6, "keep_tokens": 4, "mode": "clear"},
     ],
 )
 def test_two_measures_of_what_is_kept_are_a_usage_error(options):

@@ -176,7 +176,7 @@ def test_a_placeholder_says_type_size_and_dimensions_of_an_image():
     assert second.image is None
     for said in ("image/png", "640×480", "12,345 bytes"):
         assert said in second.text
-    assert "1 image taken out" in change.note
+    assert [action.rule for action in change.actions] == ["image"]
 
 
 def test_a_placeholder_says_no_more_than_is_known():
@@ -208,7 +208,7 @@ def test_a_message_of_nothing_but_images_stays_and_is_not_told_as_done():
     talk = [user("Look."), says("Where?"), user(PICTURE), says("Seen.")]
     change = run(*talk, images="drop")
     assert change.messages == view(*talk).messages
-    assert "taken out" not in change.note
+    assert not change.actions
 
 
 def test_a_list_is_cut_text_by_text_and_images_stay_in_place():

@@ -34,7 +34,7 @@ def test_a_pipe_gets_the_mended_transcript_and_people_each_mend():
     assert len(done.stdout.splitlines()) == len(BROKEN.splitlines())
     assert b"no result was recorded" in done.stdout
     assert "repair: line 2: PAIR-01 t1: a call has no result" in said(done)
-    assert "repair: 1 mend" in said(done)
+    assert "repair: 1 fix applied" in said(done)
     assert not run("validate", "--check", "-", stdin=done.stdout).returncode
     assert run("repair", stdin=done.stdout).stdout == done.stdout
 
@@ -42,7 +42,7 @@ def test_a_pipe_gets_the_mended_transcript_and_people_each_mend():
 def test_a_valid_transcript_passes_as_it_is():
     done = run("repair", stdin=VALID)
     assert (done.returncode, done.stdout) == (0, VALID)
-    assert "nothing to mend" in said(done)
+    assert "nothing to repair" in said(done)
 
 
 def test_dry_run_lists_and_writes_nothing(broken):

@@ -281,10 +281,21 @@ def reasoning_without_its_item(draw, said):
     draft.blocks.append(thinking())
 
 
-@breaks("SEALED-01", "openai-responses")
-def history_that_only_the_provider_reads(draw, said):
-    sealed = Block("other", type="compaction", bound=True, opaque=9)
-    said.insert(draw(st.integers(0, len(said))), Draft("system", sealed))
+@breaks("THINK-04", "openai-chat")
+def one_call_without_reasoning(draw, said):
+    without_thinking(said)
+    for turn in range(6):
+        said.append(Draft("assistant", "Well.", call(f"more_{turn}")))
+        said.append(Draft("user", result(f"more_{turn}"), "Go on."))
+    answers = [draft for draft in said if draft.role == "assistant"]
+    bare = draw(st.sampled_from(answers))
+    for draft in answers:
+        draft.blocks[:0] = [thinking()] * (draft is not bare)
+
+
+@breaks("ITEM-01", "openai-responses")
+def a_summary_that_only_the_provider_can_read(_draw, said):
+    said.insert(0, Draft("system", Block("other", type="compaction", bound=True)))
 
 
 SERVED = ("server_tool_use", "web_search_tool_result"), ("mcp_tool_use", "mcp_tool_result")
@@ -370,6 +381,7 @@ def test_every_rule_of_a_view_has_a_mutation():
     assert tried == {rule.id for rule in RULES} - {
         "PAIR-08",
         "PAIR-09",
+        "ITEM-02",
         "GATE-02",
         "IMG-02",
         "END-01",

@@ -30,13 +30,6 @@ class Body(msgspec.Struct, gc=False):
 SPEAKERS = ("user", "assistant")
 
 
-class Attachment(msgspec.Struct, gc=False):
-    """What the agent adds to the conversation by itself."""
-
-    type: Any = None
-    rendered: msgspec.Raw = msgspec.Raw()
-
-
 class Record(base.Record, rename="camel"):
     """One line."""
 
@@ -71,16 +64,34 @@ _SENT = frozenset(
 )
 """Attachments that the agent sends, as a message of the user."""
 
-_read_attachment = msgspec.json.Decoder(Attachment).decode
+
+class Attachment(msgspec.Struct, gc=False, rename="camel"):
+    """What the agent adds to the conversation by itself, or what was typed while it worked."""
+
+    type: Any = None
+    rendered: msgspec.Raw = msgspec.Raw()
+    prompt: Content = None
+    command_mode: Any = None
+
+    def asked(self) -> Content:
+        """Return what the user asked in the middle of a turn, None for any other attachment."""
+        is_asked = self.type == "queued_command" and self.command_mode in (None, "prompt")
+        return self.prompt if is_asked else None
+
+    def is_sent(self) -> bool:
+        """Return True if the agent sends it, so that it parts what stands around it."""
+        return bool(bytes(self.rendered)) or self.type in _SENT
 
 
-def is_sent(attachment: msgspec.Raw) -> bool:
-    """Return True if the agent sends an attachment, so that it parts what stands around it."""
+_decode_attachment = msgspec.json.Decoder(Attachment).decode
+
+
+def read_attachment(raw: msgspec.Raw) -> Attachment:
+    """Read an attachment, an empty one if it has another form."""
     try:
-        found = _read_attachment(attachment)
+        return _decode_attachment(raw)
     except DECODE_ERRORS:
-        return False
-    return bool(bytes(found.rendered)) or found.type in _SENT
+        return Attachment()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -111,6 +122,7 @@ class Tree:
         self._keys: dict[str | None, Any] = {}
         self._heads: dict[str, str | None] = {}
         self._prompts: set[str] = set()
+        self._answers: set[str] = set()
         self._parents: set[str | None] = set()
         self._forks = False
         self._roots: list[str] = []
@@ -135,7 +147,11 @@ class Tree:
             self._parents.add(parent)
         if record.type == "assistant" and record.message is not None:
             key = self._keys[own] = record.message.id
-            is_head = parent is None or self._keys.get(parent, self) != key
+            follows = parent is not None and self._keys.get(parent, self) == key
+            # The calls of one answer may go on from a result of an earlier one of them.
+            is_head = not follows and (not isinstance(key, str) or key not in self._answers)
+            if isinstance(key, str):
+                self._answers.add(key)
         else:
             is_head = record.type == "user" and is_prompt(record)
             if is_head:

@@ -52,7 +52,7 @@ class ClaudeCode(base.Format):
         keeps="compactMetadata",
     )
     known_types = frozenset((*_CONVERSATION, *_METADATA))
-    content_member = "message"
+    content_members = ("message", "attachment")
     usage_keys = (b'"usage"',)
     slim_keys = (b'"toolUseResult"', b'"progress"')
 
@@ -72,11 +72,16 @@ class ClaudeCode(base.Format):
         reading.finish()
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
-        """Return the parts of the API message."""
+        """Return the parts of the API message, or of what was asked in the middle of a turn."""
+        if record.get("type") == "attachment":
+            return anthropic_parts.parts(record["attachment"].get("prompt"))
         return anthropic_parts.parts(record["message"].get("content"))
 
     def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
         """Replace the content; the agent's own copies beside it stay as they are."""
+        if record.get("type") == "attachment":
+            asked = {"prompt": anthropic_parts.content(parts)}
+            return record | {"attachment": record["attachment"] | asked}
         new = {"content": anthropic_parts.content(parts)}
         return record | {"message": record["message"] | new}
 
@@ -178,8 +183,8 @@ class _Reading:
             self._say(index, record)
         elif kind == "system":
             self._begin(record)
-        elif kind == "attachment" and history.is_sent(record.attachment):
-            self.builder.part()
+        elif kind == "attachment":
+            self._attach(index, record)
         self.tree.add(index, record)
         if self.preserved.waiting:
             for kept in self.preserved.behind(record):
@@ -194,6 +199,17 @@ class _Reading:
                 return
         _put(said, self.builder)
         self.preserved.said.append(said)
+
+    def _attach(self, index: int, record: Record) -> None:
+        """Put in what the user asked in the middle of a turn; other attachments only part."""
+        attachment = history.read_attachment(record.attachment)
+        asked = attachment.asked()
+        if asked is not None:
+            found = anthropic_parts.blocks(asked, index, self.builder.whole)
+            said = Said(record.uuid, False, [block for block in found if not _is_blank(block)])
+            _put(said, self.builder)
+        elif attachment.is_sent():
+            self.builder.part()
 
     def _begin(self, record: Record) -> None:
         """Start anew at a boundary; note the results that a micro-compaction took out."""

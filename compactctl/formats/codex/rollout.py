@@ -71,6 +71,8 @@ class Codex(base.Format):
     boundary = _COMPACTED
     usage_keys = (b'"token_count"',)
     usage_is_apart = True
+    ordinal = "ordinal"
+    ours_stand_inside = True
 
     def recognises(self, record: dict[str, Any]) -> bool:
         """Recognise the envelope, the shape of a bare item, or the first line of old versions."""
@@ -108,13 +110,15 @@ class Codex(base.Format):
 
     def replace_parts(self, record: dict[str, Any], parts: list[Slot]) -> dict[str, Any]:
         """Replace the parts of the items; an item that lost all of them goes."""
-        new = _rebuilt(_items(record), parts)
+        rebuilt = _rebuilt(_items(record), parts)
+        new = [item for _, item in rebuilt]
         payload = record.get("payload")
         if not isinstance(payload, dict):
             return dict(new[0])
         if record.get("type") != _COMPACTED:
             return record | {"payload": new[0]}
         if self.opens_view(record):
+            payload = _with_metadata(payload, rebuilt)
             return record | {"payload": payload | {"replacement_history": new}}
         return record | {"payload": payload | {"message": new[0]["content"] if new else ""}}
 
@@ -257,7 +261,7 @@ class _History:
         cut = self.prompts[-turns:][0]
         del self.prompts[-turns:]
         self.run += 1
-        self.builder.rewrite(lambda block: block if (block.entry, block.at) < cut else None)
+        self.builder.take_back(cut)
 
 
 def _usage_info(record: dict[str, Any]) -> dict[str, Any]:
@@ -279,7 +283,24 @@ def _items(record: dict[str, Any]) -> list[Any]:
     return new if isinstance(new, list) else [edit.said("user", payload.get("message"))]
 
 
-def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
+_METADATA = "replacement_history_metadata"
+
+
+def _with_metadata(payload: dict[str, Any], rebuilt: list[tuple[int, Any]]) -> dict[str, Any]:
+    """Cut the metadata of a history as its items are; none where an item is new.
+
+    Codex ignores the line where there are not as many of both, and sends what it took out.
+    """
+    old = payload.get(_METADATA)
+    if not isinstance(old, list):
+        return payload
+    if any(at == MADE or at >= len(old) for at, _ in rebuilt):
+        return {key: value for key, value in payload.items() if key != _METADATA}
+    return payload | {_METADATA: [old[at] for at, _ in rebuilt]}
+
+
+def _rebuilt(old: list[Any], edited: list[Slot]) -> list[tuple[int, Any]]:
+    """Return the items that hold the parts, each with its index among the old ones, or MADE."""
     parts: dict[int, list[Any]] = {}
     before: dict[int, list[Any]] = {}
     waiting: list[Any] = []
@@ -293,14 +314,14 @@ def _rebuilt(old: list[Any], edited: list[Slot]) -> list[Any]:
             before[number] = waiting
         waiting = []
         parts.setdefault(number, []).append(part)
-    new: list[Any] = []
+    new: list[tuple[int, Any]] = []
     for number, item in enumerate(old):
-        new += before.get(number, [])
+        new += [(MADE, made) for made in before.get(number, [])]
         if number in parts:
-            new.append(items.replace_parts(item, parts[number]))
+            new.append((number, items.replace_parts(item, parts[number])))
         elif not items.is_seen(item):
-            new.append(item)
-    return new + waiting
+            new.append((number, item))
+    return new + [(MADE, made) for made in waiting]
 
 
 FORMAT = Codex()

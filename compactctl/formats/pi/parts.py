@@ -78,6 +78,7 @@ class Record(base.Record, rename="camel"):
     message: Body | None = None
     content: Content = None
     summary: Any = None
+    details: Any = None
     first_kept_entry_id: Any = None
     first_kept_entry_index: Any = None
     cwd: Any = None
@@ -162,6 +163,16 @@ def shell_text(message: Body) -> str:
     if message.truncated is True and message.full_output_path:
         text += f"\n\n[Output truncated. Full output: {message.full_output_path}]"
     return text
+
+
+def files_beside(details: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files read and modified that the details of a summary name."""
+    lists = details if isinstance(details, dict) else {}
+    read, modified = (
+        tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
+        for listed in (lists.get("readFiles"), lists.get("modifiedFiles"))
+    )
+    return read, modified
 
 
 def edit(part: Any, block: Block) -> Any:

@@ -50,6 +50,7 @@ class Pi(base.Format):
     )
     known_types = _TYPES
     boundary = "compaction"
+    ours_stand_inside = True
     usage_keys = (b'"usage"',)
 
     def recognises(self, record: dict[str, Any]) -> bool:
@@ -62,20 +63,23 @@ class Pi(base.Format):
         return "sessionId" not in record
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:
-        """Rebuild the active context; what stands before the last reset is out of it."""
+        """Rebuild the active context; what stands before the last reset is out of it.
+
+        The way back leads through it all the same, for lines may be out of order.
+        """
         entries: list[Entry] = []
-        resets = 0
+        resets = first = 0
         cwd = ""
         builder.hides = True  # other branches
         for place, (index, record) in enumerate(records):
             if builder.resets != resets:
-                resets = builder.resets
-                entries.clear()
+                resets, first = builder.resets, index
             if record.type == "session":
                 cwd = string(record.cwd)
             else:
                 entries.append(Entry(record, index, place))
-        _send(branch.context(entries), cwd, builder)
+        sent = branch.context(entries)
+        _send([entry for entry in sent if entry.index >= first], cwd, builder)
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
         """Return the parts of the content; a summary or a result is one part."""
@@ -194,7 +198,9 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
 def _from_pi(record: Record, index: int, whole: Whole) -> list[Block]:
     """Return what pi or an extension of it tells the model; [] for all other entries."""
     if record.type in _SUMMARIES:
-        return [Block("text", string(record.summary), is_summary=True, entry=index, meta=True)]
+        files = parts.files_beside(record.details)
+        text = string(record.summary)
+        return [Block("text", text, is_summary=True, files=files, entry=index, meta=True)]
     if record.type == "custom_message":
         return parts.blocks(record.content, index, whole, meta=True)
     return []
