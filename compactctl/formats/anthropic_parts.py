@@ -107,6 +107,8 @@ def _block(block: ContentBlock | str, entry: int, at: int, whole: Whole, cwd: st
 
 def _pieces(content: Content, entry: int, at: int, whole: Whole) -> tuple[Block, ...]:
     """Return the pieces of the result that is part ``at`` of an entry."""
+    if isinstance(content, str):  # nearly always
+        return (Block("text", content, entry=entry),)
     if content is None:
         return ()
 

@@ -27,7 +27,6 @@ class Messages(base.Format):
     description = "Anthropic message list, one message a line"
     profile = "anthropic"
     record = Record
-    signed = True
     bare = True
     line_is_message = True
 

@@ -14,6 +14,7 @@ from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
+from compactctl.view.reasoning import with_steps
 from compactctl.view.requests import own_words
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, open_todo
@@ -133,7 +134,7 @@ class Protected:
             shown = self._rules_read(found.call, found.result)
             if shown:
                 latest[shown] = {found.call_at, found.result_at}
-        return set().union(*latest.values())
+        return with_steps(self._view, set().union(*latest.values()))
 
     def _rules_read(self, call: Block, result: Block) -> str | None:
         """Tell apart what a call read of protected files; None when it read none."""
@@ -151,7 +152,8 @@ class Protected:
     def todo(self) -> set[Place]:
         """The calls, with their results, that say what is still to be done."""
         said = open_todo(self._view).said
-        return {place for found in said for place in (found.call_at, found.result_at)}
+        kept = {place for found in said for place in (found.call_at, found.result_at)}
+        return with_steps(self._view, kept)
 
     def sources(self, stays: Callable[[Place], bool]) -> set[Place]:
         """Return the reads, call and result, to which results that stay only point back.
@@ -170,7 +172,7 @@ class Protected:
                     shown[read.key] = {found.call_at, found.result_at}
                 elif stays(found.result_at):
                     needed |= shown.get(read.key, set())
-        return needed
+        return with_steps(view, needed)
 
 
 def _points_back(result: Block) -> bool:

@@ -45,7 +45,6 @@ class ClaudeCode(base.Format):
     description = "Claude Code session (~/.claude/projects/…/*.jsonl)"
     profile = "anthropic"
     record = Record
-    signed = True
     links = base.Links(
         own="uuid",
         parent="parentUuid",

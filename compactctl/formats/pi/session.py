@@ -39,7 +39,6 @@ class Pi(base.Format):
     description = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
     profile = "anthropic"
     record = Record
-    signed = True
     rewrites_ids = True
     answers_open_calls = True
     links = base.Links(
