@@ -108,7 +108,7 @@ class Tree:
     def __init__(self) -> None:
         """Start without a line."""
         self._lines: list[tuple[int, str, str | None]] = []
-        self._keys: dict[str | None, Any] = {}
+        self._answers: set[str | None] = set()
         self._heads: dict[str, str | None] = {}
         self._prompts: set[str] = set()
         self._parents: set[str | None] = set()
@@ -134,8 +134,9 @@ class Tree:
         if parent is not None:
             self._parents.add(parent)
         if record.type == "assistant" and record.message is not None:
-            key = self._keys[own] = record.message.id
-            is_head = parent is None or self._keys.get(parent, self) != key
+            key = identifier(record.message.id)
+            is_head = parent is None or key is None or key not in self._answers
+            self._answers.add(key)
         else:
             is_head = record.type == "user" and is_prompt(record)
             if is_head:
