@@ -46,12 +46,17 @@ _Visit = Callable[[str, str, dict[str, Any]], Any]
 _GONE = object()
 
 
-def unfold(part: Any, entry: int, at: int, *, meta: bool = False) -> Block:
-    """Return the block of a part: a document, or one of kind "other"."""
+def unfold(
+    part: Any, entry: int, at: int, *, cuts: bool | None = None, meta: bool = False
+) -> Block:
+    """Return the block of a part: a document, or one of kind "other".
+
+    ``cuts`` says whether its texts may be cut, if not its type does.
+    """
     if not isinstance(part, dict):
         return Block("other", entry=entry, at=at, meta=meta)
     kind = string(part.get("type"))
-    found = _Found(entry, cuts=is_cuttable(kind), meta=meta)
+    found = _Found(entry, cuts=is_cuttable(kind) if cuts is None else cuts, meta=meta)
     sent = {key: value for key, value in part.items() if key not in _ENVELOPE}
     rest = _walk(sent, "", part, found.visit)
     return Block(

@@ -92,8 +92,11 @@ def enclosed(messages: Sequence[Message]) -> list[Place]:
 
 
 def is_prompt(message: Message) -> bool:
-    """Say whether a message holds anything but results."""
-    return any(block.kind != "result" for block in message.blocks)
+    """Return True if a message holds more than results and what the harness adds to them."""
+    return any(
+        block.kind != "result" and not (block.meta and block.kind == "document")
+        for block in message.blocks
+    )
 
 
 def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from compactctl import placeholders, summaries
-from compactctl.model import Block, Message, result_text
+from compactctl.model import Block, Message, result_text, text_pieces
 from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
@@ -32,8 +32,17 @@ _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
 
+_STANDING = frozenset(
+    "instructions nested_memory critical_system_reminder output_style environment model date "
+    "deferred_tools_delta agent_listing_delta mcp_instructions_delta skill_listing".split()
+)
+"""Types of what a harness attaches once and goes by from then on."""
+
+
 def is_rule(block: Block) -> bool:
     """Return True if a user block holds instructions or facts that a harness put in."""
+    if block.kind == "document":
+        return block.meta and block.type in _STANDING
     return block.kind == "text" and block.text.lstrip().startswith(_RULES)
 
 
@@ -129,7 +138,8 @@ class Protected:
                 continue
             for at, block in enumerate(message.blocks):
                 if is_rule(block):
-                    latest[block.text] = {Place(position, at)}
+                    said = block.text or "\0".join(piece.text for piece in text_pieces(block))
+                    latest[said] = {Place(position, at)}
         for found in self._view.answered:
             shown = self._rules_read(found.call, found.result)
             if shown:

@@ -13,7 +13,6 @@ from compactctl import pipeline
 from compactctl.files.reading import read_lines
 from compactctl.formats import detect
 from compactctl.formats.base import Link
-from compactctl.formats.claude_code.session import CLEARED
 from compactctl.formats.claude_code.session import FORMAT as CLAUDE_CODE
 from compactctl.model import Block, Message, result_text
 from compactctl.transcript import loading as transcript
@@ -219,7 +218,7 @@ def test_the_view_starts_behind_the_last_boundary():
     assert made.told() == [["second"], ["three"]]
 
 
-def test_results_that_a_microcompaction_cleared_are_read_as_cleared():
+def test_results_that_a_microcompaction_cleared_are_sent_in_full_on_resume():
     made = Session()
     made.user("go")
     for call_id in "ab":
@@ -228,7 +227,7 @@ def test_results_that_a_microcompaction_cleared_are_read_as_cleared():
     ids = {"compactedToolIds": ["a", 5]}
     made.add("system", subtype="microcompact_boundary", microcompactMetadata=ids)
     made.assistant("done")
-    assert made.told() == [["go"], ["a"], [CLEARED], ["b"], ["long"], ["done"]]
+    assert made.told() == [["go"], ["a"], ["long"], ["b"], ["long"], ["done"]]
 
 
 def kept(form="both", anchor="S", uuids=("u3", "u4", "u5")):
