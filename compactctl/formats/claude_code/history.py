@@ -77,10 +77,9 @@ class Tree:
     def __init__(self) -> None:
         """Start without a line."""
         self._lines: list[tuple[int, str, str | None]] = []
-        self._keys: dict[str | None, Any] = {}
+        self._answers: set[str | None] = set()
         self._heads: dict[str, str | None] = {}
         self._prompts: set[str] = set()
-        self._answers: set[str] = set()
         self._parents: set[str | None] = set()
         self._forks = False
         self._roots: list[str] = []
@@ -104,12 +103,9 @@ class Tree:
         if parent is not None:
             self._parents.add(parent)
         if record.type == "assistant" and record.message is not None:
-            key = self._keys[own] = record.message.id
-            follows = parent is not None and self._keys.get(parent, self) == key
-            # The calls of one answer may go on from a result of an earlier one of them.
-            is_head = not follows and (not isinstance(key, str) or key not in self._answers)
-            if isinstance(key, str):
-                self._answers.add(key)
+            key = identifier(record.message.id)
+            is_head = parent is None or key is None or key not in self._answers
+            self._answers.add(key)
         else:
             is_head = record.type == "user" and is_prompt(record)
             if is_head:
