@@ -286,7 +286,7 @@ def test_what_must_stay_stays_under_every_layer(name, data):
 
 
 def role_of(block):
-    return "assistant" if block.kind == "call" else "user"
+    return "assistant" if block.kind in {"call", "thinking"} else "user"
 
 
 @law
