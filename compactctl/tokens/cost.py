@@ -109,6 +109,9 @@ def _count(counter: Counter, blocks: Iterable[Block]) -> int:
                     texts.append(piece.text)
                 else:
                     known += _take(piece, texts)
+        elif kind == "thinking":
+            texts.append(block.text)
+            known += block.opaque
         else:
             known += _take(block, texts)
     return counter.total(texts) + known
