@@ -7,7 +7,7 @@ byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from compactctl.jsonl import DECODE_ERRORS
 
 Role = Literal["system", "user", "assistant"]
-Kind = Literal["text", "thinking", "call", "result", "image", "other"]
+Kind = Literal["text", "thinking", "call", "result", "image", "document", "other"]
 
 MADE = -1
 """The ``entry`` of a block that a layer made and no line of the input holds."""
@@ -42,8 +42,10 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """One piece of a message.
 
     ``text`` is what the model reads: the text itself, the thinking, a call's arguments as JSON
-    text, or "" for images. A result keeps its pieces in ``content``. ``entry`` is the index of the
-    entry that holds the block and ``at`` its place among that entry's parts.
+    text, or "" for images. A result keeps its pieces in ``content``; a document, or a block of a
+    kind that is not known, keeps there what of it may be cut, and the rest as JSON in ``text``.
+    ``entry`` is the index of the entry that holds the block and ``at`` its place among that entry's
+    parts.
     """
 
     kind: Kind
@@ -66,10 +68,16 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     """A user block that the harness wrote and no person did."""
     is_summary: bool = False
     """A text in which a harness summed up what came before."""
+    bound: bool = False
+    """Reasoning that its provider wants back as it was with the calls of its step, or the call that
+    carries its signature. Anthropic's is none of it: it goes stale instead, and may be left out."""
+    opaque: int = 0
+    """Tokens of what only the provider can read: encrypted text, the pages of a PDF."""
     files: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """For a summary: the files read and modified that its record names beside the text."""
     type: str = ""
-    """The format's own type: of a block of kind "other", and of a result that a layer made.
+    """The format's own type: of a document or a block of kind "other", and of a result that a layer
+    made.
 
     Of a text it is "" or ``BARE``.
     """
@@ -87,6 +95,34 @@ def result_text(block: Block) -> str:
     if len(block.content) == 1:
         return block.content[0].text
     return "\n".join(part.text for part in block.content if part.kind == "text")
+
+
+def text_pieces(block: Block) -> Iterator[Block]:
+    """Yield the text pieces of a block, those of documents in a result too."""
+    for piece in block.content:
+        if piece.kind == "text":
+            yield piece
+        elif piece.content:
+            yield from text_pieces(piece)
+
+
+def with_texts(block: Block, new: Iterator[str]) -> Block:
+    """Put new texts into the places of the first old ones; the others go.
+
+    So does a document in a result that has no text any more.
+    """
+    pieces: list[Block] = []
+    for piece in block.content:
+        if piece.kind == "text":
+            text = next(new, None)
+            if text is not None:
+                same = text == piece.text
+                pieces.append(piece if same else msgspec.structs.replace(piece, text=text))
+        else:
+            inner = with_texts(piece, new) if piece.content else piece
+            if inner is piece or any(text_pieces(inner)) or not any(text_pieces(piece)):
+                pieces.append(inner)
+    return msgspec.structs.replace(block, content=tuple(pieces))
 
 
 def arguments(block: Block) -> dict[str, Any]:

@@ -275,7 +275,7 @@ def _take(
     old, form = draft.view.messages, draft.transcript.format
     new = apply(old, change.edits, change.insert, joins_answers=form.joins_answers)
     first = first_change(old, new)
-    stale = thinking.stale_thinking(new, first, mode, signed=form.signed)
+    stale = thinking.stale_thinking(new, first, mode)
     if stale:
         change = _with_thinking(change, new, stale, counter)
         new = apply(new, stale, joins_answers=form.joins_answers)

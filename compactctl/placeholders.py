@@ -196,7 +196,7 @@ def of_image(block: Block) -> Block:
 
 def _described(block: Block) -> str:
     image = block.image
-    said = (image.media_type if image else "") or "image"
+    said = (image.media_type if image else "") or block.type or "image"
     if image and image.width and image.height:
         said += f", {image.width}×{image.height}"
     if image and image.size:

@@ -80,7 +80,7 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
         for block in message.blocks:
             tokens = count_block(counter, block)
             roles.setdefault(message.role, Share()).add(tokens)
-            kinds.setdefault(block.kind, Share()).add(tokens)
+            kinds.setdefault(_kind(block), Share()).add(tokens)
     view = View(transcript.messages)
     by_tool, by_file, largest = _results(transcript, view, counter, most)
     superseded, stale = _reads(view, counter, flags_failures=transcript.format.flags_failures)
@@ -96,6 +96,11 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
         stale,
         _usage(transcript, total),
     )
+
+
+def _kind(block: Block) -> str:
+    """Return the kind of a block, by its own type where that says more."""
+    return (block.type or block.kind) if block.kind == "other" else block.kind
 
 
 def _results(

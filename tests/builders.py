@@ -178,9 +178,9 @@ def said(messages):
     return [(message.role, plain(block)) for message in messages for block in message.blocks]
 
 
-def settle(old, new, mode, *, signed):
+def settle(old, new, mode):
     """The messages of a changed view without the thinking that may not stay."""
-    stale = stale_thinking(new, first_change(old, new), mode, signed=signed)
+    stale = stale_thinking(new, first_change(old, new), mode)
     return apply(new, stale) if stale else new
 
 
@@ -199,7 +199,7 @@ def changed(found, layer, given):
     old = found.messages
     change = layers.load(layer).run(Context(View(old), COUNTER), **given)
     new = apply(old, change.edits, change.insert)
-    return settle(old, new, "auto", signed=found.format.signed), change.mark
+    return settle(old, new, "auto"), change.mark
 
 
 def load(written, format_name=None):

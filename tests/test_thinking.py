@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders import assistant, call, exchange, result, roles, settle, text, thinking, user, view
+from msgspec.structs import replace
 
 from compactctl.layers.thinking import left_of
 from compactctl.model import Message
@@ -30,13 +31,13 @@ def touched(position):
     return [*SAID[:position], Message(old.role, old.blocks), *SAID[position + 1 :]]
 
 
-def settled(new, mode="auto", signed=True):
-    return thoughts(settle(SAID, new, mode, signed=signed))
+def settled(new, mode="auto"):
+    return thoughts(settle(SAID, new, mode))
 
 
 @pytest.mark.parametrize("mode", ["auto", "keep"])
 def test_an_unchanged_view_is_left_alone(mode):
-    assert settle(SAID, SAID, mode, signed=True) is SAID
+    assert settle(SAID, SAID, mode) is SAID
 
 
 @pytest.mark.parametrize(
@@ -56,27 +57,42 @@ def test_auto_drops_what_stands_behind_a_change_but_for_the_open_loop(position, 
 
 
 def test_a_change_inside_the_open_loop_leaves_every_message_once():
-    new = settle(SAID, touched(6), "auto", signed=True)
+    new = settle(SAID, touched(6), "auto")
     assert roles(new) == roles(SAID)
 
 
-def test_auto_leaves_formats_without_signatures_alone():
-    assert settled(touched(0), signed=False) == ["one", "two", "three"]
+def bound(messages):
+    return [
+        Message(
+            m.role,
+            tuple(replace(b, bound=True) if b.kind == "thinking" else b for b in m.blocks),
+        )
+        for m in messages
+    ]
+
+
+def test_auto_leaves_reasoning_that_its_provider_wants_back():
+    assert thoughts(settle(SAID, bound(touched(0)), "auto")) == ["one", "two", "three"]
+
+
+def test_of_two_providers_in_one_session_each_is_treated_as_its_own():
+    new = [*bound(touched(0))[:2], *SAID[2:]]
+    assert thoughts(settle(SAID, new, "auto")) == ["one", "three"]
 
 
 def test_keep_keeps_and_drop_drops_everywhere():
     assert settled(touched(0), "keep") == ["one", "two", "three"]
-    assert settled(SAID, "drop") == settled(touched(6), "drop", signed=False) == []
+    assert settled(SAID, "drop") == settled(bound(SAID), "drop") == []
 
 
 def test_a_message_of_nothing_but_thinking_goes_with_it():
     old = view(user("go"), assistant(thinking()), user("on"), assistant("a")).messages
     new = [Message("user", old[0].blocks), *old[1:]]
-    assert roles(settle(old, new, "auto", signed=True)) == "ua"
+    assert roles(settle(old, new, "auto")) == "ua"
 
 
 def test_what_stands_before_the_change_stays_the_same_object():
-    new = settle(SAID, touched(4), "auto", signed=True)
+    new = settle(SAID, touched(4), "auto")
     assert all(a is b for a, b in zip(new[:4], SAID[:4], strict=True))
 
 

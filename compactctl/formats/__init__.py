@@ -12,7 +12,7 @@ from compactctl.errors import UsageError
 if TYPE_CHECKING:
     from compactctl.formats.base import Format
 
-_SHARED = frozenset({"base", "detect", "documents", "anthropic_parts", "openai_parts"})
+_SHARED = frozenset({"base", "detect", "documents", "anthropic_parts", "openai_parts", "sent"})
 """Modules of this package that are no format."""
 
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
+from compactctl.formats import sent
 from compactctl.formats.base import identifier, string
+from compactctl.formats.sent import Whole
 from compactctl.images import read_image
 from compactctl.model import BARE, MADE, Block, Image
+from compactctl.opaque import encrypted
 
 _EMPTY = msgspec.Raw(b"{}")
 
@@ -20,6 +23,8 @@ class ContentBlock(msgspec.Struct, gc=False):
     type: Any = None
     text: Any = None
     thinking: Any = None
+    signature: msgspec.Raw = msgspec.Raw()
+    data: msgspec.Raw = msgspec.Raw()
     id: Any = None
     name: Any = None
     input: msgspec.Raw = _EMPTY
@@ -35,7 +40,7 @@ Content = str | list[ContentBlock | str] | ContentBlock | None
 """Strings in a list, and a block that stands alone, are no content that a provider takes."""
 
 
-def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
+def blocks(content: Content, entry: int, whole: Whole, cwd: str = "") -> list[Block]:
     """Return the blocks of a message's content, in order; ``at`` is the index in the list.
 
     ``cwd`` is the folder that the paths of calls start from.
@@ -45,9 +50,9 @@ def blocks(content: Content, entry: int, cwd: str = "") -> list[Block]:
     if isinstance(content, str):
         return [Block("text", content, entry=entry)]
     if isinstance(content, ContentBlock):
-        only = _block(content, entry, 0, cwd)
+        only = _block(content, entry, 0, whole, cwd)
         return [msgspec.structs.replace(only, type=BARE) if only.kind == "text" else only]
-    return [_block(block, entry, at, cwd) for at, block in enumerate(content)]
+    return [_block(block, entry, at, whole, cwd) for at, block in enumerate(content)]
 
 
 def holds_result(content: Content) -> bool:
@@ -59,7 +64,7 @@ def holds_result(content: Content) -> bool:
     )
 
 
-def _block(block: ContentBlock | str, entry: int, at: int, cwd: str) -> Block:
+def _block(block: ContentBlock | str, entry: int, at: int, whole: Whole, cwd: str) -> Block:
     if isinstance(block, str):
         return Block("text", block, type=BARE, entry=entry, at=at)
     kind = block.type
@@ -80,20 +85,42 @@ def _block(block: ContentBlock | str, entry: int, at: int, cwd: str) -> Block:
         return Block(
             "result",
             call_id=identifier(block.tool_use_id),
-            content=tuple(blocks(block.content, entry)) if block.content is not None else (),
+            content=_pieces(block.content, entry, at, whole),
             failed=block.is_error is True,
             entry=entry,
             at=at,
             path=identifier(block.read_path),
         )
     if kind == "thinking":
-        return Block("thinking", string(block.thinking), entry=entry, at=at)
+        text = string(block.thinking)
+        hidden = 0 if text else encrypted(_length(block.signature))
+        return Block("thinking", text, opaque=hidden, entry=entry, at=at)
     if kind == "redacted_thinking":
-        return Block("thinking", entry=entry, at=at)
+        return Block("thinking", opaque=encrypted(_length(block.data)), entry=entry, at=at)
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
     call_id = identifier(block.id) or identifier(block.tool_use_id)
-    return Block("other", string(block.text), call_id, type=string(kind), entry=entry, at=at)
+    return msgspec.structs.replace(
+        sent.unfold(sent.part_of(whole, entry, at), entry, at), call_id=call_id
+    )
+
+
+def _pieces(content: Content, entry: int, at: int, whole: Whole) -> tuple[Block, ...]:
+    """Return the pieces of the result that is part ``at`` of an entry."""
+    if isinstance(content, str):  # nearly always
+        return (Block("text", content, entry=entry),)
+    if content is None:
+        return ()
+
+    def inside(index: int) -> list[Any]:
+        return parts(sent.part_of(whole, index, at).get("content"))
+
+    return tuple(blocks(content, entry, inside))
+
+
+def _length(raw: msgspec.Raw) -> int:
+    """Return the length of a string, between its quotes."""
+    return max(memoryview(raw).nbytes - 2, 0)
 
 
 def _caller(value: Any) -> str | None:
@@ -132,7 +159,7 @@ def edit(part: Any, block: Block) -> Any:
     if block.kind == "result":
         new = {"content": _edit_result(part.get("content"), block.content)}
         return part | {"tool_use_id": block.call_id} | new
-    return part
+    return sent.refold(part, block) if block.content else part
 
 
 def _edit_result(old: Any, pieces: tuple[Block, ...]) -> Any:
@@ -171,4 +198,7 @@ def make(block: Block) -> dict[str, Any]:
     if block.kind == "image":
         source = {"type": "base64", "media_type": (block.image or Image("", 0)).media_type}
         return {"type": "image", "source": source | {"data": ""}}
-    return {"type": block.type if block.kind == "other" else "text", "text": block.text}
+    return {
+        "type": block.type if block.kind in {"document", "other"} else "text",
+        "text": block.text,
+    }

@@ -68,8 +68,6 @@ class Format(ABC):
     record: type[Record]
     """The typed form of one line."""
 
-    signed: bool = False
-    """Thinking carries signatures that bind it to what precedes it."""
     bare: bool = False
     """A line is a message as the provider takes it, without an envelope of an agent around it.
 

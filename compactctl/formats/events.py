@@ -126,7 +126,7 @@ def _said(record: Record, index: int) -> list[Block]:
         return openai_parts.pieces(record.content, index)
     if record.type == "reasoning":
         text = "\n".join(piece.text for piece in openai_parts.pieces(record.content, index))
-        return [Block("thinking", text, entry=index)]
+        return [Block("thinking", text, bound=True, entry=index)]
     if record.type == "function_call":
         text, name = openai_parts.called(record.arguments), string(record.name)
         return [Block("call", text, identifier(record.call_id), name, entry=index)]

@@ -27,7 +27,6 @@ class Messages(base.Format):
     description = "Anthropic message list, one message a line"
     profile = "anthropic"
     record = Record
-    signed = True
     bare = True
     line_is_message = True
 
@@ -44,11 +43,11 @@ class Messages(base.Format):
         """Take each line as the message that it is."""
         for index, record in records:
             if record.role == "user":
-                builder.user(anthropic_parts.blocks(record.content, index))
+                builder.user(anthropic_parts.blocks(record.content, index, builder.whole))
             elif record.role == "assistant":
-                builder.assistant(anthropic_parts.blocks(record.content, index))
+                builder.assistant(anthropic_parts.blocks(record.content, index, builder.whole))
             elif record.role == "system":
-                builder.system(anthropic_parts.blocks(record.content, index))
+                builder.system(anthropic_parts.blocks(record.content, index, builder.whole))
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
         """Return the parts of the content."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compactctl.formats import base, openai_parts
+from compactctl.formats import base, openai_parts, sent
 from compactctl.formats.base import identifier, string
+from compactctl.jsonl import exact
 from compactctl.jsonl.lines import objects
 from compactctl.model import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
@@ -32,9 +33,16 @@ _CHAT = re.compile(
 _MEDIA = ("image_url", "file", "input_audio")
 """Types of parts that only chat messages have; what they hold is a member of the same name."""
 _CHAT_ROLES = ("system", "developer", "tool")
-_MEMBERS = ("content", "reasoning_content", "refusal", "tool_calls", "function_call")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+"""Members in which servers put reasoning, and want it back."""
+_MEMBERS = (*_REASONING, "content", "refusal", "tool_calls", "function_call")
+_TWINS = frozenset({"tool_use", "tool-call"})
+"""Parts of a content that hold a call which stands in ``tool_calls`` as well."""
 _RESULTS = frozenset({"tool", "function"})
 _RESULT = "result"
+_SIGNATURE = "thought_signature"
+_PLAIN = frozenset({"id", "type", "index", "function", "custom"})
+"""Members of a call that are no place for a signature."""
 
 
 class Record(base.Record):
@@ -44,6 +52,8 @@ class Record(base.Record):
     content: Any = None
     refusal: Any = None
     reasoning_content: Any = None
+    reasoning: Any = None
+    reasoning_details: Any = None
     tool_calls: Any = None
     function_call: Any = None
     tool_call_id: Any = None
@@ -54,10 +64,15 @@ class Record(base.Record):
 
 
 class Slot(NamedTuple):
-    """A part of a line: the member that holds it, and the part itself."""
+    """A part of a line: the member that holds it, and the part itself.
+
+    ``twin``: the same call as a part of the content, if it stands there as well. It goes, stays
+    and is renamed with the call.
+    """
 
     member: str
     part: Any
+    twin: dict[str, Any] | None = None
 
 
 class OpenAI(base.Format):
@@ -99,14 +114,9 @@ class OpenAI(base.Format):
             elif role == "user":
                 builder.user(openai_parts.pieces(record.content, index))
             elif role == "assistant":
-                slots = _slots(
-                    record.content,
-                    record.reasoning_content,
-                    record.refusal,
-                    record.tool_calls,
-                    record.function_call,
-                )
-                builder.assistant([_block(slot, index, at) for at, slot in enumerate(slots)])
+                slots = _slots(_members(record))
+                said = [_block(slot, index, at) for at, slot in enumerate(slots)]
+                builder.assistant(_said_once(said))
             elif role in _ROLES:
                 builder.system(openai_parts.pieces(record.content, index))
 
@@ -115,7 +125,7 @@ class OpenAI(base.Format):
         if record["role"] in _RESULTS:
             return [Slot(_RESULT, record)]
         if record["role"] == "assistant":
-            return _slots(*map(record.get, _MEMBERS))
+            return _slots([*map(record.get, _MEMBERS)])
         return [Slot("content", part) for part in openai_parts.parts(record.get("content"))]
 
     def replace_parts(self, record: dict[str, Any], parts: list[Slot]) -> dict[str, Any]:
@@ -124,9 +134,14 @@ class OpenAI(base.Format):
             new: dict[str, Any] = parts[0].part
             return new
         left: dict[str, list[Any]] = {}
-        for name, part in parts:
-            left.setdefault(name, []).append(part)
-        had = {slot.member for slot in self.parts(record)}
+        for slot in parts:
+            left.setdefault(slot.member, []).append(slot.part)
+        old = self.parts(record)
+        had = {slot.member for slot in old}
+        if any(slot.twin for slot in old):
+            had.add("content")
+            twins = [slot.twin for slot in parts if slot.twin]
+            left |= {"content": [*left.get("content", []), *twins]} if twins else {}
         new = {key: value for key, value in record.items() if key not in had or key in left}
         for name, values in left.items():
             new[name] = values[0] if name != "tool_calls" else values
@@ -141,7 +156,7 @@ class OpenAI(base.Format):
         if part.member == _RESULT:
             return part._replace(part=_edit_result(part.part, block))
         if part.member in {"tool_calls", "function_call"}:
-            return part._replace(part=_edit_call(part, block))
+            return part._replace(part=_edit_call(part, block), twin=_edit_twin(part.twin, block))
         if part.member == "content":
             return part._replace(part=openai_parts.edit(part.part, block))
         return part
@@ -183,30 +198,100 @@ def _result(record: Record, index: int) -> Block:
     )
 
 
-def _slots(content: Any, thought: Any, refusal: Any, calls: Any, call: Any) -> list[Slot]:
+def _members(record: Record) -> tuple[Any, ...]:
+    return (
+        record.reasoning_content,
+        record.reasoning,
+        record.reasoning_details,
+        record.content,
+        record.refusal,
+        record.tool_calls,
+        record.function_call,
+    )
+
+
+def _slots(members: Sequence[Any]) -> list[Slot]:
     """Return the parts of an assistant message, given its ``_MEMBERS``."""
+    *thoughts, content, refusal, calls, call = members
     listed = calls if isinstance(calls, list) else []
-    slots: list[Slot] = []
-    if isinstance(thought, str) and thought:
-        slots.append(Slot("reasoning_content", thought))
+    slots = [Slot(name, said) for name, said in zip(_REASONING, thoughts, strict=True) if said]
+    twins = _twins(content, listed)
     if content or not (listed or call):
-        slots += [Slot("content", part) for part in openai_parts.parts(content)]
+        said = openai_parts.parts(content)
+        slots += [Slot("content", part) for part in said if not twins or part not in twins]
     if isinstance(refusal, str) and refusal:
         slots.append(Slot("refusal", refusal))
-    slots += [Slot("tool_calls", each) for each in listed]
+    slots += [Slot("tool_calls", each, _twin_of(each, twins)) for each in listed]
     return [*slots, Slot("function_call", call)] if isinstance(call, dict) else slots
 
 
+def _twins(content: Any, calls: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the parts of a content that are calls which stand in ``tool_calls`` as well."""
+    if not calls or not isinstance(content, list):
+        return []
+    ids = [call.get("id") for call in calls if isinstance(call, dict)]
+    return [
+        part
+        for part in content
+        if isinstance(part, dict) and part.get("type") in _TWINS and _twin_id(part) in ids
+    ]
+
+
+def _twin_of(call: Any, twins: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    own = call.get("id") if isinstance(call, dict) else None
+    return next((twin for twin in twins if _twin_id(twin) == own), None)
+
+
+def _twin_id(part: dict[str, Any]) -> Any:
+    return part.get("id", part.get("toolCallId"))
+
+
 def _block(slot: Slot, index: int, at: int) -> Block:
-    name, part = slot
-    if name == "reasoning_content":
-        return Block("thinking", part, entry=index, at=at)
+    name, part = slot.member, slot.part
+    if name in _REASONING:
+        hidden = 0 if isinstance(part, str) else sent.unfold({"details": part}, index, at).opaque
+        return Block("thinking", _thought(part), bound=True, opaque=hidden, entry=index, at=at)
     if name == "refusal":
         return Block("other", part, type="refusal", entry=index, at=at)
     if name == "content":
         return openai_parts.pieces([part], index, at)[0]
     call_id, tool, arguments = _call(slot)
-    return Block("call", arguments, call_id, tool, entry=index, at=at)
+    signed = isinstance(part, dict) and _is_signed(part, call_id)
+    return Block("call", arguments, call_id, tool, bound=signed, entry=index, at=at)
+
+
+def _is_signed(call: dict[str, Any], call_id: str | None) -> bool:
+    """Return True if a call carries the signature of the thought that led to its step.
+
+    Gemini puts it on the first of parallel calls and wants it back; servers in front of it write
+    it in places of their own.
+    """
+    function = call.get("function")
+    if "__thought__" in (call_id or "") or (isinstance(function, dict) and _SIGNATURE in function):
+        return True
+    beside = [call[key] for key in call.keys() - _PLAIN]
+    return any(_SIGNATURE.encode() in exact.dump(member) for member in beside)
+
+
+def _thought(part: Any) -> str:
+    """Return what is readable of reasoning: a text, or a list of details with texts."""
+    if isinstance(part, str):
+        return part
+    details = [detail for detail in openai_parts.parts(part) if isinstance(detail, dict)]
+    return "\n".join(string(each.get("text")) or string(each.get("summary")) for each in details)
+
+
+def _said_once(blocks: list[Block]) -> list[Block]:
+    """Return the blocks of an answer, with reasoning that several members tell in the last."""
+    told = [block.text for block in blocks if block.kind == "thinking"]
+    if len(told) == len(set(told)):
+        return blocks
+    return [
+        msgspec.structs.replace(block, text="")
+        if block.kind == "thinking" and block.text in told[at + 1 :]
+        else block
+        for at, block in enumerate(blocks)
+    ]
 
 
 def _call(slot: Slot) -> tuple[str | None, str, str]:
@@ -235,6 +320,12 @@ def _edit_result(record: dict[str, Any], block: Block) -> dict[str, Any]:
     return new | {"tool_call_id" if record["role"] == "tool" else "name": block.call_id}
 
 
+def _edit_twin(twin: dict[str, Any] | None, block: Block) -> dict[str, Any] | None:
+    if twin is None or _twin_id(twin) == block.call_id:
+        return twin
+    return twin | {"id" if "id" in twin else "toolCallId": block.call_id}
+
+
 def _edit_call(slot: Slot, block: Block) -> Any:
     part, (call_id, _, arguments) = slot.part, _call(slot)
     if not isinstance(part, dict):  # no call by any reading: it is written as one
@@ -259,9 +350,9 @@ def _make(block: Block) -> Slot:
 
 
 def _made(role: Role, slots: list[Slot]) -> dict[str, Any]:
-    content = [part for name, part in slots if name == "content"]
-    thoughts = [part for name, part in slots if name == "reasoning_content"]
-    calls = [part for name, part in slots if name == "tool_calls"]
+    content = [slot.part for slot in slots if slot.member == "content"]
+    thoughts = [slot.part for slot in slots if slot.member == "reasoning_content"]
+    calls = [slot.part for slot in slots if slot.member == "tool_calls"]
     line: dict[str, Any] = {
         "role": role,
         "content": openai_parts.content(content, "text") or None,

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from compactctl.formats import sent
 from compactctl.formats.base import string
 from compactctl.images import read_data_uri
 from compactctl.jsonl import DECODE_ERRORS, exact
@@ -55,8 +56,7 @@ def _piece(part: Any, entry: int, at: int) -> Block:
         uri = url.get("url") if isinstance(url, dict) else url
         image = read_data_uri(uri) if isinstance(uri, str) else None
         return Block("image", image=image, entry=entry, at=at)
-    text = string(part.get("refusal")) or string(part.get("text"))
-    return Block("other", text, type=kind, entry=entry, at=at)
+    return sent.unfold(part, entry, at)
 
 
 def content(edited: list[Any], kind: str, old: Any = "") -> Any:
@@ -72,7 +72,7 @@ def content(edited: list[Any], kind: str, old: Any = "") -> Any:
 def edit(part: Any, block: Block) -> Any:
     """Return ``part`` with the text of ``block``; every other member stays."""
     if block.kind != "text":
-        return part
+        return sent.refold(part, block) if block.content else part
     if isinstance(part, dict) and string(part.get("type")) in _TEXTS:
         return part if part.get("text") == block.text else part | {"text": block.text}
     return part if isinstance(part, dict) and spell(part) == block.text else block.text

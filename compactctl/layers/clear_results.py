@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from compactctl import placeholders
 from compactctl.layers.base import Action, Change, Context
-from compactctl.model import Block, result_text
+from compactctl.model import Block, text_pieces, with_texts
 from compactctl.text import middle_cut, plural
 from compactctl.view import failures
 from compactctl.view.edits import Key, key
 from compactctl.view.facts import line_of
-from compactctl.view.pairs import block_at
+from compactctl.view.index import View
+from compactctl.view.pairs import Place, block_at
 
 SHORTEST = 120
 """Characters up to which a result of texts is left alone: a placeholder would not be shorter."""
@@ -23,25 +22,30 @@ FAILURE_TOKENS = 110
 _CALL = 80
 """Characters of a call that a placeholder names."""
 
+_SAID = frozenset({"text", "image", "document"})
+"""Kinds of pieces in whose place a text may stand."""
 _ASKED = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
 
 def clear(context: Context, keep: int) -> Change:
     """Clear all results but the newest ``keep`` and those that the model has not seen yet.
 
+    Answers of the provider's own tools are results too.
+
     The store takes the text away first and gives its pointer; images no store takes, so they are
     named in the placeholder. Without a store, what no tool can give again stays: answers of the
     user and results of memories.
     """
     view = context.view
-    old = set(view.results[: max(0, len(view.results) - keep)]) - context.protected.always
+    results = _results(view)
+    old = set(results[: max(0, len(results) - keep)]) - context.protected.always
     old -= context.protected.sources(
         lambda place: place not in old or place.message >= view.open_loop
     )
     calls = {found.result_at: found.call for found in view.answered}
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
-    for place in view.results:
+    for place in results:
         if place.message < view.open_loop and place in old:
             result = block_at(view.messages, place)
             new = _cleared(context, result, calls.get(place), actions)
@@ -52,15 +56,21 @@ def clear(context: Context, keep: int) -> Change:
     return Change(edits, None, actions, f"{plural(len(actions), 'result')} cleared")
 
 
+def _results(view: View) -> list[Place]:
+    """Return the places of results, and of what the provider's own tools answered, in order."""
+    served = [at for at in view.enclosed if block_at(view.messages, at).kind == "other"]
+    return sorted([*view.results, *served]) if served else view.results
+
+
 def _cleared(context: Context, result: Block, call: Block | None, actions: list[Action]) -> Block:
-    text, store, tool = result_text(result), context.store, call.tool if call else ""
-    images = [piece for piece in result.content if piece.kind == "image"]
-    if len(text) <= SHORTEST and not images:
+    texts = [piece.text for piece in text_pieces(result)]
+    text, store, tool = "\n".join(texts), context.store, call.tool if call else ""
+    lost = [piece for piece in result.content if piece.kind == "image" or _is_file(piece)]
+    if len(text) <= SHORTEST and not lost:
         return result
     if placeholders.read_cleared(text) or (store is None and _alone(tool)):
         return result
-    texts = [piece.text for piece in result.content if piece.kind == "text"]
-    if not (texts or images):  # what it says is in a piece of a kind that only its provider knows
+    if not (texts or lost):  # what it says is in a piece of a kind that only its provider knows
         return result
     before = context.count(result)
     cuts = [placeholders.read_cut(piece) for piece in texts]
@@ -77,12 +87,12 @@ def _cleared(context: Context, result: Block, call: Block | None, actions: list[
     left = placeholders.cleared(
         size,
         pointer,
-        images,
+        lost if result.kind == "result" else (),
         of=middle_cut(line_of(call, call.cwd), _CALL) if call else "",
         failed=result.failed,
         said=_failure(context, text) if result.failed else (),
     )
-    new = msgspec.structs.replace(result, content=_with_text(result.content, left))
+    new = with_texts(result, iter([left])) if result.kind == "other" else _with_text(result, left)
     after = context.count(new)
     if after >= before:
         return result
@@ -97,15 +107,25 @@ def _failure(context: Context, text: str) -> list[str]:
     )
 
 
-def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
-    """Put ``text`` in the place of all texts and images; what has no other place stays."""
-    first = next((at for at, piece in enumerate(content) if piece.kind == "text"), -1)
-    if first < 0:
-        first = next(at for at, piece in enumerate(content) if piece.kind == "image")
-    return tuple(
-        msgspec.structs.replace(piece, kind="text", text=text, image=None) if at == first else piece
-        for at, piece in enumerate(content)
-        if at == first or piece.kind not in {"text", "image"}
+def _is_file(piece: Block) -> bool:
+    """Return True for a document that no store takes: what it says stands in no text."""
+    return piece.kind == "document" and piece.opaque > 0
+
+
+def _with_text(result: Block, text: str) -> Block:
+    """Put ``text`` in the place of texts, images and documents; what has no other place stays."""
+    said = [piece for piece in result.content if piece.kind in _SAID]
+    first = next((piece for piece in said if piece.kind == "text"), said[0])
+    new = Block("text", text)
+    if first.kind == "text":
+        new = msgspec.structs.replace(first, text=text)
+    return msgspec.structs.replace(
+        result,
+        content=tuple(
+            new if piece is first else piece
+            for piece in result.content
+            if piece is first or piece.kind not in _SAID
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from compactctl.view.index import Answered, View
 from compactctl.view.pairs import Place
 from compactctl.view.protected import Protected
 from compactctl.view.reads import ReadTool, named_read_tools, reads_of
+from compactctl.view.reasoning import lets_go
 from compactctl.view.shown import Later
 from compactctl.view.tools import Edits
 
@@ -52,6 +53,7 @@ def dedup(
         context.protected,
         named,
         stale=stale,
+        drop=mode == "drop",
         flags_failures=context.flags_failures,
     )
     found = _to_do(every, drop=mode == "drop")
@@ -75,13 +77,15 @@ def superseded(
     named: Sequence[ReadTool] = (),
     *,
     stale: bool = False,
+    drop: bool = True,
     flags_failures: bool = True,
 ) -> list[Superseded]:
     """Return the reads that later ones show again, in order; the open loop is never touched.
 
     With ``stale``, a read before a successful edit of its file also goes when a full read comes
     later: what it shows is no longer so. Protected files are left alone. Where no flag says that a
-    call failed, a later read counts only for what it visibly holds.
+    call failed, a later read counts only for what it visibly holds. With ``drop``, a call that
+    carries the signature of its step is left alone where other calls of the step stay.
     """
     later: dict[str, Later] = {}
     edits = Edits(view.answered)
@@ -109,6 +113,9 @@ def superseded(
             if read.key not in later:
                 later[read.key] = Later(edits, flags_failures=flags_failures)
             later[read.key].add(read, found.result, at, found.call.call_id or "")
+    if drop and any(read.found.call.bound for read in goes):
+        gone = {read.found.call_at for read in goes}
+        goes = [read for read in goes if lets_go(view, read.found.call_at, gone)]
     return goes[::-1]
 
 

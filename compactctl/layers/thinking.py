@@ -1,8 +1,9 @@
 """What happens to thinking when something before it changes.
 
-A thinking block is signed, and the signature covers everything before it: it leaves byte for byte
-or not at all, and a provider refuses one whose past has changed. Only the open tool loop at the
-end keeps its thinking, since there a provider refuses the loop without it.
+Anthropic's thinking is signed, and the signature covers everything before it: it leaves byte for
+byte or not at all, and is refused when its past has changed. Only the open tool loop at the end
+keeps its thinking, since the loop is refused without it. Reasoning of other providers is bound to
+its calls instead: it stays with them, whatever stands before it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 from compactctl.model import Block, Message
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import open_loop
+from compactctl.view.reasoning import is_sealed
 
 Mode = Literal["auto", "keep", "drop"]
 
@@ -36,18 +38,21 @@ def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:
 
 
 def stale_thinking(
-    messages: Sequence[Message], first: int | None, mode: Mode, *, signed: bool
+    messages: Sequence[Message], first: int | None, mode: Mode
 ) -> dict[Key, Block | None]:
     """Return the edits that take out the thinking which ``mode`` does not let stay.
 
-    ``first`` is the index of the first message that changed, None if none did.
+    ``first`` is the index of the first message that changed, None if none did. What is dropped on
+    demand is also a summary that only its provider can read.
     """
-    if mode == "keep" or (mode == "auto" and (first is None or not signed)):
+    if mode == "keep" or (mode == "auto" and first is None):
         return {}
-    stop = len(messages) if mode == "drop" else open_loop(messages)
+    if mode == "drop":
+        every = (block for message in messages for block in message.blocks)
+        return {key(b): None for b in every if b.kind == "thinking" or is_sealed(b)}
     return {
         key(block): None
-        for message in messages[0 if mode == "drop" else first : stop]
+        for message in messages[first : open_loop(messages)]
         for block in message.blocks
-        if block.kind == "thinking"
+        if block.kind == "thinking" and not block.bound
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, get_args
 
@@ -11,7 +12,7 @@ from compactctl import placeholders
 from compactctl.errors import UsageError
 from compactctl.layers.base import Action, Change, Context, Layer
 from compactctl.layers.cut import NOTE_TOKENS, POINTER_TOKENS, Ends, cut_text, shares, source
-from compactctl.model import Block
+from compactctl.model import Block, text_pieces, with_texts
 from compactctl.text import plural
 from compactctl.view.edits import Key, key
 from compactctl.view.pairs import Place, block_at
@@ -51,6 +52,10 @@ def truncate(
     policies, view = _policies(tool or []), context.view
     policy = {at: policies.get(view.tools.get(at, ""), keep) for at in view.results}
     limits = _limits(context, policy, max_tokens, batch_tokens, skip_recent)
+    for place in view.enclosed:
+        policy[place] = policies.get(block_at(view.messages, place).type, keep)
+        if policy[place] != "keep":
+            limits[place] = max_tokens
     actions: list[Action] = []
     edits: dict[Key, Block | None] = {}
     touched = {place.message for place in limits}
@@ -142,9 +147,7 @@ def _batch(
 
 
 def _text_tokens(context: Context, result: Block) -> int:
-    return sum(
-        context.counter.count(piece.text) for piece in result.content if piece.kind == "text"
-    )
+    return sum(context.counter.count(piece.text) for piece in text_pieces(result))
 
 
 def _stays(context: Context, place: Place) -> bool:
@@ -156,15 +159,15 @@ def _cut(
 ) -> Block:
     """Cut the texts of one result to ``limit`` tokens in all; images stay where they are."""
     counter = context.counter
-    texts = [piece.text for piece in result.content if piece.kind == "text"]
-    if sum(map(len, texts)) * 4 <= limit or (len(texts) == 1 and counter.fits(texts[0], limit)):
+    said = [piece.text for piece in text_pieces(result)]
+    if sum(map(len, said)) * 4 <= limit or (len(said) == 1 and counter.fits(said[0], limit)):
         return result
-    sizes = [counter.count(text) for text in texts]
+    sizes = [counter.count(text) for text in said]
     if sum(sizes) <= limit or _stays(context, place):
         return result
-    groups, room = [[text] for text in texts], shares(sizes, limit)
+    groups, room = [[text] for text in said], shares(sizes, limit)
     if any(one < min(size, _least(context)) for one, size in zip(room, sizes, strict=True)):
-        groups, room = [texts], [limit]  # a note in each would take more than there is
+        groups, room = [said], [limit]  # a note in each would take more than there is
     pointers: list[str] = []
     new = [
         _cut_texts(context, *each, ends, pointers, failed=result.failed)
@@ -174,8 +177,9 @@ def _cut(
     if after >= sum(sizes):
         return result
     pointer = pointers[0] if pointers else None
-    actions.append(Action("truncate", result.entry, result.call_id, sum(sizes), after, pointer))
-    return msgspec.structs.replace(result, content=_with_texts(result.content, new))
+    rule = "document" if result.kind == "document" else "truncate"
+    actions.append(Action(rule, result.entry, result.call_id, sum(sizes), after, pointer))
+    return with_texts(result, iter(new))
 
 
 def _cut_texts(
@@ -191,18 +195,6 @@ def _cut_texts(
     return cut_text(context.counter, given, limit, ends)
 
 
-def _with_texts(content: Sequence[Block], texts: Sequence[str]) -> tuple[Block, ...]:
-    """Put texts into the places of the first old ones; other pieces stay where they are."""
-    waiting = iter(texts)
-    pieces: list[Block] = []
-    for piece in content:
-        text = next(waiting, None) if piece.kind == "text" else piece.text
-        if text is not None:
-            same = text == piece.text
-            pieces.append(piece if same else msgspec.structs.replace(piece, text=text))
-    return tuple(pieces)
-
-
 def _without_images(
     context: Context, block: Block, images: Images, actions: list[Action]
 ) -> Block | None:
@@ -212,7 +204,7 @@ def _without_images(
         after = context.count(new) if new else 0
         actions.append(Action("image", block.entry, None, context.count(block), after))
         return new
-    if not any(piece.kind == "image" for piece in block.content):
+    if block.kind != "result" or not any(piece.kind == "image" for piece in block.content):
         return block
     said = [placeholders.of_image(p) if p.kind == "image" else p for p in block.content]
     if images == "drop":  # of nothing but images one placeholder stays: no content may be empty
@@ -226,8 +218,11 @@ def _without_images(
 
 
 def _note(actions: Sequence[Action]) -> str:
-    cut = [action for action in actions if action.rule == "truncate"]
-    return f"{plural(len(cut), 'result')} cut"
+    many = Counter(action.rule for action in actions)
+    said = f"{plural(many['truncate'], 'result')} cut"
+    if many["document"]:
+        said += f", {plural(many['document'], 'document')} cut"
+    return said
 
 
 LAYER = Layer(

@@ -34,6 +34,10 @@ _CAREFUL = 20
 """So many breaks are fixed one by one, and no more than is needed; beyond them all are."""
 
 BREAKS = frozenset({"FILE-12", "FILE-13"})
+"""Rules about a way back that ends too early."""
+
+BESIDE = "FILE-20"
+"""The rule about answers that stand beside the way back."""
 
 
 def fix_chain(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
@@ -52,13 +56,13 @@ def fix_chain(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
 
 def _rejoined(transcript: Transcript, links: Links, deeds: list[Deed]) -> Pieces | None:
     """Let the way back lead through answers that stand beside it."""
-    if not any(fault.rule == "FILE-20" for fault in chain.find(transcript)):
+    if not any(fault.rule == BESIDE for fault in chain.find(transcript)):
         return None
     tags = transcript.references()
     ids = tags.ids
     slipped = chain.slipped(transcript, EntryGraph(ids, tags.parents))
     parents = {after: own for _, last, after in slipped if (own := ids[last]) is not None}
-    deeds += [Deed("FILE-20", at, did=_JOINED) for at in parents]
+    deeds += [Deed(BESIDE, at, did=_JOINED) for at in parents]
     return [
         (_relinked(transcript, links, at, (None, parents[at])) if at in parents else entry.raw, at)
         for at, entry in enumerate(transcript.entries)

@@ -15,12 +15,12 @@ from compactctl.repair import chain, entries, order, steps
 from compactctl.repair import lines as repair_lines
 from compactctl.repair.case import Deed
 from compactctl.rules import BY_ID, RULES, findings
-from compactctl.rules.item_types import OPAQUE
 from compactctl.transcript import loading, placing
 from compactctl.transcript.accounting import Output, account_lines
 from compactctl.transcript.rewrite import changed_entries, rewrite
 from compactctl.view.compare import first_change, first_difference, same_view
 from compactctl.view.edits import apply, key
+from compactctl.view.reasoning import is_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -182,18 +182,12 @@ def _without_stale(
 ) -> Sequence[Message]:
     """Take out the thinking that was signed over what is another text now, or all of it."""
     first = first_change(now.messages, messages)
-    stale = thinking.stale_thinking(messages, first, mode, signed=now.format.signed)
-    every = [block for message in messages for block in message.blocks]
-    if mode == "drop":
-        stale |= {key(block): None for block in every if block.type in OPAQUE}
+    stale = thinking.stale_thinking(messages, first, mode)
     if not stale:
         return messages
     why = "dropped, as was asked for" if mode == "drop" else "dropped, what precedes it changed"
-    deeds += [
-        Deed(THINKING if block.kind == "thinking" else "ITEM-01", block.entry, why)
-        for block in every
-        if key(block) in stale
-    ]
+    gone = (block for m in messages for block in m.blocks if key(block) in stale)
+    deeds += [Deed("ITEM-01" if is_sealed(b) else THINKING, b.entry, why) for b in gone]
     return apply(messages, stale)
 
 

@@ -61,6 +61,7 @@ class RuleContext:
             "call": [],
             "result": [],
             "image": [],
+            "document": [],
             "other": [],
         }
         kinds = self._kinds

@@ -20,7 +20,7 @@ MAX_BASE64 = 5 * 1024 * 1024
 MANY, MOST = 20, 600
 MAX_EDGE, MAX_EDGE_OF_MANY = 8000, 2000
 MAX_REQUEST = 32 * 1024 * 1024
-_SIZED: tuple[Kind, ...] = ("text", "thinking", "call", "image", "other")
+_SIZED: tuple[Kind, ...] = ("text", "thinking", "call", "image", "document", "other")
 
 RULES = (
     Rule(

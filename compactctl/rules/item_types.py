@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactctl.rules.rule import RESPONSES, Breach, Rule
 from compactctl.view.pairs import block_at
+from compactctl.view.reasoning import is_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,14 +60,13 @@ RULES = (
 )
 
 
-OPAQUE = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _SEARCHES = frozenset({"search", "open_page", "find_in_page"})
 
 
 def find(context: RuleContext) -> Iterator[Breach]:
     """Look at the items that are neither messages nor calls, and compare calls with results."""
     for found in context.of("other"):
-        if found.block.type in OPAQUE:
+        if is_sealed(found.block):
             yield Breach("ITEM-01", found.place, found.block.type)
         elif found.block.type == "web_search_call" and context.sendable:
             action = _action(context.part(found.block))

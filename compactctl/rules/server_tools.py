@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactctl.rules.rule import ANTHROPIC, Breach, Rule
-from compactctl.view.pairs import block_at, is_prompt
+from compactctl.view.pairs import block_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _closed(
     if not waiting:
         return
     for message in context.messages[start:stop]:
-        if message.role == "user" and is_prompt(message):
+        if message.role == "user" and any(block.kind != "result" for block in message.blocks):
             for place in waiting.values():
                 yield Breach("SERVER-01", place)
             waiting.clear()

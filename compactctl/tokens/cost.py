@@ -66,7 +66,12 @@ def count_block(counter: Counter, block: Block) -> int:
         return counter.count(block.tool) + counter.count(_plainly_spelled(block.text))
     if kind == "result":
         return sum([count_block(counter, piece) for piece in block.content])
-    return image_tokens(block.image) if kind == "image" else counter.count(block.text)
+    if kind == "image":
+        return image_tokens(block.image)
+    if kind == "text":
+        return counter.count(block.text)
+    pieces = sum([count_block(counter, piece) for piece in block.content])
+    return counter.count(block.text) + block.opaque + pieces
 
 
 def image_tokens(image: Image | None) -> int:
@@ -91,22 +96,30 @@ def image_tokens(image: Image | None) -> int:
 def _count(counter: Counter, blocks: Iterable[Block]) -> int:
     """Count as ``count_block`` does, all texts together."""
     texts: list[str] = []
-    images = 0
+    known = 0
     for block in blocks:
         kind = block.kind
-        if kind == "call":
+        if kind == "text":
+            texts.append(block.text)
+        elif kind == "call":
             texts += (block.tool, _plainly_spelled(block.text))
         elif kind == "result":
             for piece in block.content:
-                if piece.kind == "image":
-                    images += image_tokens(piece.image)
-                else:
+                if piece.kind == "text":
                     texts.append(piece.text)
-        elif kind == "image":
-            images += image_tokens(block.image)
+                else:
+                    known += _take(piece, texts)
         else:
-            texts.append(block.text)
-    return counter.total(texts) + images
+            known += _take(block, texts)
+    return counter.total(texts) + known
+
+
+def _take(block: Block, texts: list[str]) -> int:
+    """Add the texts of a block that is no call to ``texts``; return the tokens of all else."""
+    if block.kind == "image":
+        return image_tokens(block.image)
+    texts.append(block.text)
+    return block.opaque + sum([_take(piece, texts) for piece in block.content])
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,7 @@ from compactctl import formats
 from compactctl.errors import InputError
 from compactctl.formats import detect
 from compactctl.formats.base import Format, Record
-from compactctl.jsonl import lines
+from compactctl.jsonl import exact, lines
 from compactctl.jsonl.lines import Entry, Fault, MakeEntry
 from compactctl.model import COMPACTION, MADE, Message
 from compactctl.transcript import tags
@@ -94,7 +95,7 @@ def parse(
     faults: list[Fault] = []
     durable: list[int] = []
     every: list[Row] = []
-    build = Assembler(answers_join=form.joins_answers)
+    build = Assembler(_whole(form, entries), answers_join=form.joins_answers)
     tags_of = tags.reader(form)
     nothing = tags_of(form.record())
 
@@ -133,6 +134,20 @@ def parse(
         build.hides,
         build.overreach,
     )
+
+
+def _whole(form: Format, entries: Sequence[Entry]) -> Callable[[int], list[Any]]:
+    """Return what parses an entry and returns its parts; of the last entry they are kept."""
+
+    @lru_cache(maxsize=1)
+    def whole(index: int) -> list[Any]:
+        raw = entries[index].raw
+        record = exact.object_or_none(raw)
+        if record is None:
+            return []
+        return form.parts(exact.without_surrogates(record) if b"\\u" in raw else record)
+
+    return whole
 
 
 def session(transcript: Transcript) -> str:

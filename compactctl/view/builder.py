@@ -7,6 +7,7 @@ Assistant pieces are one message when they carry the same key (Claude Code: ``me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from compactctl.model import Block, Message, Role
 
@@ -25,8 +26,13 @@ class _Draft:
 class Assembler:
     """Collects blocks in file order; :meth:`messages` gives the view."""
 
-    def __init__(self, *, answers_join: bool = False) -> None:
-        """Start with an empty view; ``answers_join`` as :func:`merge_users` joins them."""
+    def __init__(self, whole: Callable[[int], list[Any]], *, answers_join: bool = False) -> None:
+        """Start with an empty view; ``answers_join`` as :func:`merge_users` joins them.
+
+        ``whole`` returns the parts of an entry with all their members, also those that the records
+        of its format skip: for the few parts that are of no common kind.
+        """
+        self.whole = whole
         self._answers_join = answers_join
         self._drafts: list[_Draft] = []
         self._by_key: dict[str, _Draft] = {}

@@ -65,6 +65,11 @@ class View:
         return pairs.results(self.messages)
 
     @cached_property
+    def enclosed(self) -> list[Place]:
+        """The places of documents, and of answers of the provider's own tools, with texts."""
+        return pairs.enclosed(self.messages)
+
+    @cached_property
     def open_loop(self) -> int:
         """The index of the message that opens the loop at the end, else the number of messages."""
         return pairs.open_loop(self.messages)

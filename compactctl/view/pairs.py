@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from compactctl.model import text_pieces
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -79,9 +81,22 @@ def results(messages: Sequence[Message]) -> list[Place]:
     ]
 
 
+def enclosed(messages: Sequence[Message]) -> list[Place]:
+    """Return the places of other blocks with texts that may be cut, in order."""
+    return [
+        Place(position, at)
+        for position, message in enumerate(messages)
+        for at, block in enumerate(message.blocks)
+        if block.content and block.kind != "result" and any(text_pieces(block))
+    ]
+
+
 def is_prompt(message: Message) -> bool:
-    """Say whether a message holds anything but results."""
-    return any(block.kind != "result" for block in message.blocks)
+    """Return True if a message holds more than results and what the harness adds to them."""
+    return any(
+        block.kind != "result" and not (block.meta and block.kind == "document")
+        for block in message.blocks
+    )
 
 
 def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:

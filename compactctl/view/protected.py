@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from compactctl import placeholders, summaries
-from compactctl.model import Block, Message, result_text
+from compactctl.model import Block, Message, result_text, text_pieces
 from compactctl.view import paths
 from compactctl.view.index import View
 from compactctl.view.pairs import Place
 from compactctl.view.reads import points_back, reads_of
+from compactctl.view.reasoning import with_steps
 from compactctl.view.requests import own_words
 from compactctl.view.shell import is_shell
 from compactctl.view.tools import PROTECTED, open_todo
@@ -31,8 +32,17 @@ _SHELL_HEADER = "\nOutput:\n"
 """Ends what Codex puts before the output of a command; it differs from run to run."""
 
 
+_STANDING = frozenset(
+    "instructions nested_memory critical_system_reminder output_style environment model date "
+    "deferred_tools_delta agent_listing_delta mcp_instructions_delta skill_listing".split()
+)
+"""Types of what a harness attaches once and goes by from then on."""
+
+
 def is_rule(block: Block) -> bool:
     """Return True if a user block holds instructions or facts that a harness put in."""
+    if block.kind == "document":
+        return block.meta and block.type in _STANDING
     return block.kind == "text" and block.text.lstrip().startswith(_RULES)
 
 
@@ -128,12 +138,13 @@ class Protected:
                 continue
             for at, block in enumerate(message.blocks):
                 if is_rule(block):
-                    latest[block.text] = {Place(position, at)}
+                    said = block.text or "\0".join(piece.text for piece in text_pieces(block))
+                    latest[said] = {Place(position, at)}
         for found in self._view.answered:
             shown = self._rules_read(found.call, found.result)
             if shown:
                 latest[shown] = {found.call_at, found.result_at}
-        return set().union(*latest.values())
+        return with_steps(self._view, set().union(*latest.values()))
 
     def _rules_read(self, call: Block, result: Block) -> str | None:
         """Tell apart what a call read of protected files; None when it read none."""
@@ -151,7 +162,8 @@ class Protected:
     def todo(self) -> set[Place]:
         """The calls, with their results, that say what is still to be done."""
         said = open_todo(self._view).said
-        return {place for found in said for place in (found.call_at, found.result_at)}
+        kept = {place for found in said for place in (found.call_at, found.result_at)}
+        return with_steps(self._view, kept)
 
     def sources(self, stays: Callable[[Place], bool]) -> set[Place]:
         """Return the reads, call and result, to which results that stay only point back.
@@ -170,7 +182,7 @@ class Protected:
                     shown[read.key] = {found.call_at, found.result_at}
                 elif stays(found.result_at):
                     needed |= shown.get(read.key, set())
-        return needed
+        return with_steps(view, needed)
 
 
 def _points_back(result: Block) -> bool:

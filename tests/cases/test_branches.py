@@ -117,6 +117,17 @@ def test_parallel_results_are_no_branch():
     assert told(found) == []
 
 
+def test_lines_of_one_answer_are_no_branch_whatever_they_hang_on():
+    """Where calls run while the answer still comes, its next line follows a result."""
+    made = records(user("go"), *exchange("c1", "one"), *exchange("c2", "two"), assistant("done"))
+    made[3]["message"]["id"] = made[1]["message"]["id"]
+    made[5]["parentUuid"] = made[2]["uuid"]
+    found = load(dumped(made), "claude-code")
+    assert [m.role[0] for m in found.messages] == ["u", "a", "u", "a"]
+    assert len(found.messages[1].blocks) == 2
+    assert told(found) == []
+
+
 def test_history_that_a_resume_copied_is_in_the_view_once():
     old = records(user("go"), *exchange("c1", "one"), assistant("read"))
     new = json.loads(json.dumps(old).replace('"uuid": "', '"uuid": "n'))

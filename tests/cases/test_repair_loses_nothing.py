@@ -201,13 +201,14 @@ def test_a_marker_stands_where_a_message_is_missing(name):
     assert GAP in said(repaired([*written[:2], *written[3:]], name))
 
 
-def test_the_way_back_of_pi_goes_through_what_could_not_be_read():
+def test_what_could_not_be_read_at_the_end_is_no_end_of_the_session_to_pi():
     written = lines(user("a"), assistant("b"), format_name="pi")
     done = repaired([*written, b'{"type":"message","id":"x","mess\n'], "pi")
-    last = json.loads(done.lines[-1])
-    assert last["type"] == UNREADABLE
-    assert last["parentId"] == json.loads(written[-1])["id"]
-    assert last["id"]
+    first, unreadable, last = (json.loads(line) for line in done.lines)
+    assert unreadable["type"] == UNREADABLE
+    assert unreadable["id"]
+    assert last == json.loads(written[-1])
+    assert last["parentId"] == first["id"]
 
 
 # Nothing invented over what exists

@@ -122,7 +122,7 @@ def _facts_last(lines: Lines, _call: int, _result: int) -> Lines:
 
 
 UNTOUCHED = Change("untouched")
-STAGES = (
+LAYERS = (
     Change("truncate", ("truncate", "--max-tokens", "400")),
     Change("dedup", ("dedup",)),
     Change("dedup, stubs", ("dedup", "--mode", "stub")),
@@ -160,3 +160,9 @@ REPAIRS = tuple(
         ("result before its call", _swapped),
     )
 )
+GROUPS = {
+    "untouched": (UNTOUCHED,),
+    "after a layer": LAYERS,
+    "with records": RECORDS,
+    "after repair": REPAIRS,
+}

@@ -47,7 +47,7 @@ CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 REAL = {
     "claude-code": ("488c5296", "2cfdacb8", "0cd9edf7", "130d7b7e"),
     "codex": ("019ed836", "019ed917", "019ed893"),
-    "pi": ("fixture_pi_small", "large-session", "before-compaction"),
+    "pi": ("large-session", "before-compaction"),
 }
 """Sessions of the corpus, by a part of their names, for the agent of their folder."""
 
@@ -118,26 +118,32 @@ def _sessions(
 
 def _changes(session: Session) -> Iterator[Change]:
     yield changes.UNTOUCHED
-    yield from changes.STAGES
+    yield from changes.LAYERS
     if not session.is_full:
         yield from changes.RECORDS
         yield from changes.REPAIRS
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """Return the rows by agent and session, and then each that failed."""
-    yield "| agent | version | session | rows | passed | failed |"
-    yield "|---|---|---|--:|--:|--:|"
-    for (agent, session), group in groupby(rows, lambda row: (row.agent, row.session.name)):
-        tried = [row for row in group if row.reasons or not row.idle]
-        failed = sum(bool(row.reasons) for row in tried)
-        cells = agent.title, agent.version, session, len(tried), len(tried) - failed, failed
-        yield f"| {' | '.join(map(str, cells))} |"
+    """Return how many rows of each agent hold, and then each that does not."""
+    yield f"| agent | version | sessions | {' | '.join(changes.GROUPS)} |"
+    yield f"|---|---|--:|{'--:|' * len(changes.GROUPS)}"
+    for agent, found in groupby(rows, lambda row: row.agent):
+        tried = [row for row in found if row.reasons or not row.idle]
+        sessions = len({row.session.name for row in tried})
+        cells = [
+            _held([r for r in tried if r.change in group]) for group in changes.GROUPS.values()
+        ]
+        yield f"| {agent.title} | {agent.version} | {sessions} | {' | '.join(cells)} |"
     failures = [row for row in rows if row.reasons]
     yield from ["", "Rows that fail:", ""] if failures else []
     for row in failures:
         name = f"{row.agent.title} {row.agent.version}, {row.session.name}, {row.change.name}"
         yield f"- {name}: {'; '.join(row.reasons)}"
+
+
+def _held(rows: list[Row]) -> str:
+    return f"{sum(not row.reasons for row in rows)} of {len(rows)}"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from compactctl import pipeline
 from compactctl.files.reading import read_lines
 from compactctl.formats import detect
 from compactctl.formats.base import Link
-from compactctl.formats.claude_code.session import CLEARED
 from compactctl.formats.claude_code.session import FORMAT as CLAUDE_CODE
 from compactctl.model import Block, Message, result_text
 from compactctl.transcript import loading as transcript
@@ -219,7 +218,7 @@ def test_the_view_starts_behind_the_last_boundary():
     assert made.told() == [["second"], ["three"]]
 
 
-def test_results_that_a_microcompaction_cleared_are_read_as_cleared():
+def test_results_that_a_microcompaction_cleared_are_sent_in_full_on_resume():
     made = Session()
     made.user("go")
     for call_id in "ab":
@@ -228,7 +227,7 @@ def test_results_that_a_microcompaction_cleared_are_read_as_cleared():
     ids = {"compactedToolIds": ["a", 5]}
     made.add("system", subtype="microcompact_boundary", microcompactMetadata=ids)
     made.assistant("done")
-    assert made.told() == [["go"], ["a"], [CLEARED], ["b"], ["long"], ["done"]]
+    assert made.told() == [["go"], ["a"], ["long"], ["b"], ["long"], ["done"]]
 
 
 def kept(form="both", anchor="S", uuids=("u3", "u4", "u5")):
@@ -624,7 +623,9 @@ def test_real_sessions_are_read_as_a_walk_along_the_parents_reads_them(path):
     whole = dict(records)
     if len(ids) < len([r for _, r in records if "uuid" in r]) / 2:
         pytest.skip("a fixture whose ids were cut out")
-    assert all(not _is_sent(whole[at]) for at in expected - view)
+    # Of a line that was written twice the agent takes one.
+    shown = {whole[at].get("uuid") for at in view}
+    assert all(not _is_sent(whole[at]) or whole[at]["uuid"] in shown for at in expected - view)
     # A line that no walk reaches stays in the view where the chain is broken: ``validate`` says
     # what resume would lose, and a layer loses nothing.
     assert whole[min(walked)].get("parentUuid") not in ids

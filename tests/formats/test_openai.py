@@ -105,7 +105,7 @@ def test_messages_are_read_in_order_and_results_behind_them_are_one():
     assert kinds(*CHAT) == [
         ["text"],
         ["text"],
-        ["text", "image", "image", "other"],
+        ["text", "image", "image", "document"],
         ["thinking", "text", "call", "call"],
         ["result", "result"],
         ["call"],

@@ -295,7 +295,7 @@ def one_call_without_reasoning(draw, said):
 
 @breaks("ITEM-01", "openai-responses")
 def a_summary_that_only_the_provider_can_read(_draw, said):
-    said.insert(0, Draft("system", other("compaction")))
+    said.insert(0, Draft("system", Block("other", type="compaction", bound=True)))
 
 
 SERVED = ("server_tool_use", "web_search_tool_result"), ("mcp_tool_use", "mcp_tool_result")

@@ -16,7 +16,6 @@ from compactctl.formats import anthropic_parts, base
 from compactctl.formats.anthropic_parts import Content
 from compactctl.formats.base import identifier
 from compactctl.graph import NOWHERE, EntryGraph
-from compactctl.jsonl import DECODE_ERRORS
 from compactctl.model import Block
 
 
@@ -46,52 +45,11 @@ class Record(base.Record, rename="camel"):
     cwd: Any = None
     message: Body | None = None
     compact_metadata: Any = None
-    microcompact_metadata: Any = None
     attachment: msgspec.Raw = msgspec.Raw()
+    rendered: msgspec.Raw = msgspec.Raw()
 
 
 _PRESERVED = frozenset({"preservedMessages", "preservedSegment"})
-
-
-_SENT = frozenset(
-    "todo_reminder task_reminder queued_command file compact_file_reference directory "
-    "edited_text_file nested_memory diagnostics selected_lines_in_ide opened_file_in_ide "
-    "invoked_skills skill_listing plan_mode plan_mode_reentry plan_mode_exit auto_mode "
-    "auto_mode_exit mcp_resource task_status date_change critical_system_reminder output_style "
-    "async_hook_response token_usage budget_usd hook_blocking_error hook_additional_context "
-    "hook_stopped_continuation deferred_tools_delta agent_listing_delta "
-    "mcp_instructions_delta".split()
-)
-"""Attachments that the agent sends, as a message of the user."""
-
-
-class Attachment(msgspec.Struct, gc=False, rename="camel"):
-    """What the agent adds to the conversation by itself, or what was typed while it worked."""
-
-    type: Any = None
-    rendered: msgspec.Raw = msgspec.Raw()
-    prompt: Content = None
-    command_mode: Any = None
-
-    def asked(self) -> Content:
-        """Return what the user asked in the middle of a turn, None for any other attachment."""
-        is_asked = self.type == "queued_command" and self.command_mode in (None, "prompt")
-        return self.prompt if is_asked else None
-
-    def is_sent(self) -> bool:
-        """Return True if the agent sends it, so that it parts what stands around it."""
-        return bool(bytes(self.rendered)) or self.type in _SENT
-
-
-_decode_attachment = msgspec.json.Decoder(Attachment).decode
-
-
-def read_attachment(raw: msgspec.Raw) -> Attachment:
-    """Read an attachment, an empty one if it has another form."""
-    try:
-        return _decode_attachment(raw)
-    except DECODE_ERRORS:
-        return Attachment()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -119,7 +77,7 @@ class Tree:
     def __init__(self) -> None:
         """Start without a line."""
         self._lines: list[tuple[int, str, str | None]] = []
-        self._keys: dict[str | None, Any] = {}
+        self._answers: set[str | None] = set()
         self._heads: dict[str, str | None] = {}
         self._prompts: set[str] = set()
         self._parents: set[str | None] = set()
@@ -145,8 +103,9 @@ class Tree:
         if parent is not None:
             self._parents.add(parent)
         if record.type == "assistant" and record.message is not None:
-            key = self._keys[own] = record.message.id
-            is_head = parent is None or self._keys.get(parent, self) != key
+            key = identifier(record.message.id)
+            is_head = parent is None or key is None or key not in self._answers
+            self._answers.add(key)
         else:
             is_head = record.type == "user" and is_prompt(record)
             if is_head:

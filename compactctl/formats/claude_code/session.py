@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats import anthropic_parts, base
-from compactctl.formats.claude_code import history
+from compactctl.formats import anthropic_parts, base, sent
+from compactctl.formats.claude_code import attachments, history
 from compactctl.formats.claude_code.history import SPEAKERS, Preserved, Record, Said, Tree
+from compactctl.formats.sent import Whole
 from compactctl.model import Block
 from compactctl.view.compare import same_words
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from compactctl.graph import EntryGraph
     from compactctl.model import Role
     from compactctl.view.builder import Assembler
-
-CLEARED = "[Old tool result content cleared]"
-"""What the agent shows the model in place of a result that a micro-compaction took out."""
 
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId")
 _METADATA = (
@@ -44,7 +42,6 @@ class ClaudeCode(base.Format):
     description = "Claude Code session (~/.claude/projects/…/*.jsonl)"
     profile = "anthropic"
     record = Record
-    signed = True
     links = base.Links(
         own="uuid",
         parent="parentUuid",
@@ -52,7 +49,7 @@ class ClaudeCode(base.Format):
         keeps="compactMetadata",
     )
     known_types = frozenset((*_CONVERSATION, *_METADATA))
-    content_members = ("message", "attachment")
+    content_members = ("message", "attachment", "rendered")
     usage_keys = (b'"usage"',)
     slim_keys = (b'"toolUseResult"', b'"progress"')
 
@@ -72,21 +69,28 @@ class ClaudeCode(base.Format):
         reading.finish()
 
     def parts(self, record: dict[str, Any]) -> list[Any]:
-        """Return the parts of the API message, or of what was asked in the middle of a turn."""
-        if record.get("type") == "attachment":
-            return anthropic_parts.parts(record["attachment"].get("prompt"))
+        """Return the parts of the API message, or of what was asked in the middle of a turn.
+
+        Another attachment is one part, its line.
+        """
+        if record.get("type") == attachments.TYPE:
+            return anthropic_parts.parts(_asked(record)) if _asked(record) else [record]
         return anthropic_parts.parts(record["message"].get("content"))
 
     def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
         """Replace the content; the agent's own copies beside it stay as they are."""
-        if record.get("type") == "attachment":
+        if record.get("type") == attachments.TYPE:
+            if not _asked(record):
+                return dict(parts[0])
             asked = {"prompt": anthropic_parts.content(parts)}
             return record | {"attachment": record["attachment"] | asked}
         new = {"content": anthropic_parts.content(parts)}
         return record | {"message": record["message"] | new}
 
     def edit(self, part: Any, block: Block) -> Any:
-        """Edit a content block."""
+        """Edit a content block, or an attachment."""
+        if block.kind == "document" and part.get("type") == attachments.TYPE:
+            return attachments.edit(part, block)
         return anthropic_parts.edit(part, block)
 
     def make(self, block: Block) -> dict[str, Any]:
@@ -150,6 +154,14 @@ class ClaudeCode(base.Format):
         return record
 
 
+def _asked(record: dict[str, Any]) -> Any:
+    """Return what the user asked in an attachment, None if it is another."""
+    held = record.get(attachments.TYPE)
+    if not isinstance(held, dict) or held.get("type") != "queued_command":
+        return None
+    return held.get("prompt") if held.get("commandMode") in (None, "prompt") else None
+
+
 def _resized(usage: dict[str, Any], size: int) -> dict[str, Any]:
     """Return a usage with another size, which its parts and its last iteration tell as well."""
     new = usage | dict.fromkeys([key for key in _SIZES if key in usage], 0)
@@ -168,7 +180,7 @@ class _Reading:
     def __init__(self, builder: Assembler) -> None:
         self.builder = builder
         self.side: list[Said] = []
-        self.cleared: set[str] = set()
+        self.speaks = False
         self.known: dict[str, Said] = {}
         self.tree = Tree()
         self.preserved = Preserved()
@@ -176,14 +188,14 @@ class _Reading:
     def add(self, index: int, record: Record) -> None:
         """Put a line into the view where it stands, and what a boundary keeps behind it."""
         if record.is_sidechain is True:
-            self.side.append(_read(index, record))
+            self.side.append(_read(index, record, self.builder.whole))
             return
         kind = record.type
         if kind in SPEAKERS and record.message is not None:
             self._say(index, record)
         elif kind == "system":
             self._begin(record)
-        elif kind == "attachment":
+        elif kind == attachments.TYPE:
             self._attach(index, record)
         self.tree.add(index, record)
         if self.preserved.waiting:
@@ -191,7 +203,8 @@ class _Reading:
                 _put(kept, self.builder)
 
     def _say(self, index: int, record: Record) -> None:
-        said = _read(index, record)
+        self.speaks = True
+        said = _read(index, record, self.builder.whole)
         if isinstance(record.uuid, str):
             known = self.known.setdefault(record.uuid, said)
             if known is not said and same_words(known.blocks, said.blocks):
@@ -201,43 +214,42 @@ class _Reading:
         self.preserved.said.append(said)
 
     def _attach(self, index: int, record: Record) -> None:
-        """Put in what the user asked in the middle of a turn; other attachments only part."""
-        attachment = history.read_attachment(record.attachment)
+        """Put in what the user asked in the middle of a turn, or what the agent added."""
+        attachment = attachments.read(record.attachment)
         asked = attachment.asked()
         if asked is not None:
-            found = anthropic_parts.blocks(asked, index)
+            found = anthropic_parts.blocks(asked, index, self.builder.whole)
             said = Said(record.uuid, False, [block for block in found if not _is_blank(block)])
-            _put(said, self.builder)
-        elif attachment.is_sent():
-            self.builder.part()
+        elif bytes(record.rendered) or attachment.is_sent():
+            added = attachments.block(sent.part_of(self.builder.whole, index, 0), index)
+            said = Said(record.uuid, False, [added])
+            self.builder.hides = True  # it parts answers that would be one without it
+        else:
+            return
+        _put(said, self.builder)
+        self.preserved.said.append(said)
 
     def _begin(self, record: Record) -> None:
-        """Start anew at a boundary; note the results that a micro-compaction took out."""
+        """Start anew at a boundary; what a micro-compaction took out, resume sends in full."""
         if record.subtype == "compact_boundary":
             self.builder.reset()
             self.preserved.begin(record)
             self.tree.begin()
             self.known.clear()
-        metadata = record.microcompact_metadata
-        ids = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
-        if isinstance(ids, list):
-            self.cleared.update(item for item in ids if isinstance(item, str))
 
     def finish(self) -> None:
         """Take out what resume does not come to, and what the agent never sends."""
         builder, said = self.builder, self.preserved.said
-        for line in () if said else self.side:
+        for line in () if self.speaks else self.side:
             _put(line, builder)
         abandoned = self.tree.abandoned(said)
         builder.hides = builder.hides or bool(self.side) or not self.tree.is_straight
         if abandoned:
             builder.rewrite(lambda block: None if block.entry in abandoned else block)
-        if self.cleared:
-            builder.rewrite(lambda block: _clear(block) if block.call_id in self.cleared else block)
         builder.drop_bare_thinking()
 
 
-def _read(index: int, record: Record) -> Said:
+def _read(index: int, record: Record, whole: Whole) -> Said:
     """Read what one conversation line says."""
     message = record.message
     is_answer = record.type == "assistant"
@@ -247,7 +259,7 @@ def _read(index: int, record: Record) -> Said:
     cwd = record.cwd if isinstance(record.cwd, str) else ""
     found = [
         block
-        for block in anthropic_parts.blocks(message.content, index, cwd)
+        for block in anthropic_parts.blocks(message.content, index, whole, cwd)
         if not _is_blank(block)
     ]
     if is_answer:
@@ -285,13 +297,6 @@ def _flagged(block: Block, record: Record) -> Block:
 def _is_blank(block: Block) -> bool:
     """Return True for text of white space alone: the agent drops it, as a provider refuses it."""
     return block.kind == "text" and (not block.text or block.text.isspace())
-
-
-def _clear(block: Block) -> Block:
-    if block.kind != "result":
-        return block
-    piece = Block("text", CLEARED, entry=block.entry)
-    return msgspec.structs.replace(block, content=(piece,))
 
 
 FORMAT = ClaudeCode()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
-from compactctl.formats import base, openai_parts
+from compactctl import opaque
+from compactctl.formats import base, openai_parts, sent
 from compactctl.formats.base import identifier, string
 from compactctl.model import Block
 
@@ -18,15 +20,17 @@ TOOLS = -1
 _MESSAGES = ("message", "agent_message")  # no set: what is looked up may be anything
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
+"""Summaries that only the provider and the account that wrote them can read.
+
+They are system blocks, which no layer lets go of unasked.
+"""
 _SIDES: dict[str, Side] = {
     "agent_message": "user",
     "reasoning": "assistant",
     "web_search_call": "assistant",
     "image_generation_call": "assistant",
-    # A summary that only the provider can read: no layer lets go of a system block.
-    "compaction": "system",
-    "compaction_summary": "system",
-    "context_compaction": "system",
+    **dict.fromkeys(COMPACTIONS, "system"),
     **dict.fromkeys(_CALLS, "assistant"),
     **dict.fromkeys(_OUTPUTS, "result"),
 }
@@ -66,6 +70,7 @@ class Item(base.Record):
     output: Any = None
     tools: Any = None
     summary: Any = None
+    encrypted_content: Any = None
     read_path: Any = msgspec.field(default=None, name="_read_path")
 
 
@@ -108,14 +113,21 @@ def read(raw: dict[str, Any]) -> Item:
     return msgspec.convert(raw, Item)
 
 
-def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
-    """Return the blocks of an item that has a side; ``at`` is the index of the first."""
+def blocks(
+    item: Item, entry: int, at: int, cwd: str, whole: Callable[[], dict[str, Any]]
+) -> list[Block]:
+    """Return the blocks of an item that has a side; ``at`` is the index of the first.
+
+    ``whole`` returns it with all its members.
+    """
     kind = item.type
     if kind in _MESSAGES:
         found = openai_parts.pieces(item.content, entry, at)
         return [_flagged(block) for block in found] if item.role == "user" else found
     if kind == "reasoning":
-        return [Block("thinking", _thought(item), entry=entry, at=at)]
+        hidden = opaque.encrypted(len(string(item.encrypted_content)))
+        thought = _thought(item)
+        return [Block("thinking", thought, bound=True, opaque=hidden, entry=entry, at=at)]
     if not _is_served(item):
         call_id = identifier(item.call_id)
         if kind in _CALLS:
@@ -135,7 +147,8 @@ def blocks(item: Item, entry: int, at: int, cwd: str) -> list[Block]:
                     path=path,
                 )
             ]
-    return [Block("other", _tools(item), type=kind, entry=entry, at=at)]
+    opened = sent.unfold(whole(), entry, at)
+    return [msgspec.structs.replace(opened, bound=kind in COMPACTIONS)]
 
 
 def _flagged(block: Block) -> Block:

@@ -198,10 +198,17 @@ class _History:
         self.prompts: list[tuple[int, int]] = []
         self.told: set[tuple[int, int]] = set()
 
-    def add(self, item: Item, index: int, at: int = 0) -> None:
-        """Add the blocks of one item; ``at`` is the place of the first."""
+    def add(self, item: Item, index: int, at: int = 0, raw: Any = None) -> None:
+        """Add the blocks of one item; ``at`` is the place of the first.
+
+        ``raw`` is the item with all its members if a line holds several.
+        """
+
+        def whole() -> Any:
+            return self.builder.whole(index)[0].part if raw is None else raw
+
         side = items.side(item)
-        blocks = items.blocks(item, index, at, self.cwd) if side else []
+        blocks = items.blocks(item, index, at, self.cwd, whole) if side else []
         if not blocks:
             return
         if side == "assistant":
@@ -231,7 +238,7 @@ class _History:
             at = 0
             for raw in new:
                 if isinstance(raw, dict):
-                    self.add(items.read(raw), index, at)
+                    self.add(items.read(raw), index, at, raw)
                 at += len(items.parts(raw))
             return
         self.builder.rewrite(lambda block: block if self._outlives(block) else None)

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from compactctl.formats import anthropic_parts, base
+from compactctl.formats import anthropic_parts, base, sent
 from compactctl.formats.base import identifier, string
+from compactctl.formats.sent import Whole
 from compactctl.images import read_image
 from compactctl.model import BARE, MADE, Block, Image
+from compactctl.opaque import encrypted
 
 if TYPE_CHECKING:
     from compactctl.model import Role
 
+_ANTHROPIC = frozenset({"", "anthropic-messages", "bedrock-converse-stream"})
+"""APIs whose thinking is signed; old entries name none."""
 _EMPTY = msgspec.Raw(b"{}")
 _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0} | {
     "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -30,6 +34,8 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
     type: Any = None
     text: Any = None
     thinking: Any = None
+    thinking_signature: Any = None
+    thought_signature: Any = None
     redacted: Any = None
     id: Any = None
     name: Any = None
@@ -48,6 +54,8 @@ class Body(msgspec.Struct, gc=False, rename="camel"):
     role: Any = None
     content: Content = None
     stop_reason: Any = None
+    api: Any = None
+    model: Any = None
     tool_call_id: Any = None
     tool_name: Any = None
     is_error: Any = None
@@ -76,17 +84,30 @@ class Record(base.Record, rename="camel"):
     cwd: Any = None
 
 
-def blocks(content: Content, entry: int, cwd: str = "", *, meta: bool = False) -> list[Block]:
+def blocks(
+    content: Content, entry: int, whole: Whole, cwd: str = "", *, meta: bool = False
+) -> list[Block]:
     """Return the blocks of a content, in order; ``at`` is the index in the list."""
     if isinstance(content, str):
         return [Block("text", content, entry=entry, meta=meta)]
     if isinstance(content, Part):
-        only = _block(content, entry, 0, cwd, meta)
+        only = _block(content, entry, 0, whole, cwd, meta)
         return [msgspec.structs.replace(only, type=BARE) if only.kind == "text" else only]
-    return [_block(part, entry, at, cwd, meta) for at, part in enumerate(content or ())]
+    return [_block(part, entry, at, whole, cwd, meta) for at, part in enumerate(content or ())]
 
 
-def _block(part: Part | str, entry: int, at: int, cwd: str, meta: bool) -> Block:
+def answer(message: Body, entry: int, whole: Whole, cwd: str) -> list[Block]:
+    """Return the blocks of a message of the model; what its provider wants back is bound."""
+    found = blocks(message.content, entry, whole, cwd)
+    if string(message.api) in _ANTHROPIC or "claude" in string(message.model).lower():
+        return found
+    return [
+        msgspec.structs.replace(block, bound=True) if block.kind == "thinking" else block
+        for block in found
+    ]
+
+
+def _block(part: Part | str, entry: int, at: int, whole: Whole, cwd: str, meta: bool) -> Block:
     if isinstance(part, str):
         return Block("text", part, type=BARE, entry=entry, at=at, meta=meta)
     kind = part.type
@@ -95,23 +116,36 @@ def _block(part: Part | str, entry: int, at: int, cwd: str, meta: bool) -> Block
     if kind == "toolCall":
         text = bytes(part.arguments).decode(errors="replace")
         name = string(part.name)
-        return Block("call", text, identifier(part.id), name, entry=entry, at=at, cwd=cwd)
+        signed = bool(part.thought_signature)
+        return Block(
+            "call", text, identifier(part.id), name, entry=entry, at=at, cwd=cwd, bound=signed
+        )
     if kind == "thinking":
         text = "" if part.redacted is True else string(part.thinking)
-        return Block("thinking", text, entry=entry, at=at)
+        hidden = _hidden(string(part.thinking_signature), text)
+        return Block("thinking", text, opaque=hidden, entry=entry, at=at)
     if kind == "image":
         image = read_image(string(part.mime_type), string(part.data))
         return Block("image", image=image, entry=entry, at=at, meta=meta)
-    return Block("other", string(part.text), type=string(kind), entry=entry, at=at, meta=meta)
+    return sent.unfold(sent.part_of(whole, entry, at), entry, at, meta=meta)
 
 
-def result(message: Body, entry: int) -> Block:
+def _hidden(signature: str, text: str) -> int:
+    """Return the tokens of reasoning that stands in its signature alone, or as a whole item."""
+    return encrypted(len(signature)) if not text or signature.startswith("{") else 0
+
+
+def result(message: Body, entry: int, whole: Whole) -> Block:
     """Return the one result of a message of role ``toolResult``."""
+
+    def inside(index: int) -> list[Any]:
+        return anthropic_parts.parts(sent.part_of(whole, index, 0).get("content"))
+
     return Block(
         "result",
         call_id=identifier(message.tool_call_id),
         tool=string(message.tool_name),
-        content=tuple(blocks(message.content, entry)),
+        content=tuple(blocks(message.content, entry, inside)),
         failed=message.is_error is True,
         entry=entry,
     )
@@ -156,7 +190,7 @@ def edit(part: Any, block: Block) -> Any:
     if block.kind == "result":
         pieces = _edit_pieces(part.get("content"), block.content)
         return part | {"toolCallId": block.call_id, "content": pieces}
-    return part
+    return sent.refold(part, block) if block.content else part
 
 
 def _edit_pieces(old: Any, pieces: tuple[Block, ...]) -> list[Any]:
@@ -183,7 +217,7 @@ def make(block: Block) -> dict[str, Any]:
         return {"type": "thinking", "thinking": block.text, "thinkingSignature": ""}
     if block.kind == "image":
         return {"type": "image", "data": "", "mimeType": (block.image or Image("", 0)).media_type}
-    if block.kind == "other":
+    if block.kind in {"document", "other"}:
         return {"type": block.type, "text": block.text}
     return {"type": "text", "text": block.text}
 

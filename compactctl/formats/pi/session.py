@@ -15,6 +15,7 @@ from compactctl.formats.base import string
 from compactctl.formats.pi import branch, parts
 from compactctl.formats.pi.branch import Entry
 from compactctl.formats.pi.parts import Record
+from compactctl.formats.sent import Whole
 from compactctl.model import Block
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ class Pi(base.Format):
     description = "pi session (~/.pi/agent/sessions/…/*.jsonl)"
     profile = "anthropic"
     record = Record
-    signed = True
     rewrites_ids = True
     answers_open_calls = True
     links = base.Links(
@@ -175,9 +175,9 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
     for entry in entries:
         record, message, index = entry.record, entry.record.message, entry.index
         if record.type != "message" or message is None:
-            builder.user(_sent(_from_pi(record, index)))
+            builder.user(_sent(_from_pi(record, index, builder.whole)))
         elif message.role == "assistant":
-            found = _sent(parts.blocks(message.content, index, cwd))
+            found = _sent(parts.answer(message, index, builder.whole, cwd))
             calls = {block.call_id for block in found if block.kind == "call"}
             if message.stop_reason in ("aborted", "error"):
                 dead |= calls
@@ -185,23 +185,24 @@ def _send(entries: list[Entry], cwd: str, builder: Assembler) -> None:
                 dead -= calls
                 builder.assistant(found)
         elif message.role == "toolResult":
-            answer = parts.result(message, index)
+            answer = parts.result(message, index, builder.whole)
             if answer.call_id not in dead:
                 builder.user([answer])
         elif message.role in _USERS:
-            builder.user(_sent(parts.blocks(message.content, index, meta=message.role != "user")))
+            meta = message.role != "user"
+            builder.user(_sent(parts.blocks(message.content, index, builder.whole, meta=meta)))
         elif message.role == "bashExecution" and message.exclude_from_context is not True:
             builder.user([Block("text", parts.shell_text(message), entry=index, meta=True)])
 
 
-def _from_pi(record: Record, index: int) -> list[Block]:
+def _from_pi(record: Record, index: int, whole: Whole) -> list[Block]:
     """Return what pi or an extension of it tells the model; [] for all other entries."""
     if record.type in _SUMMARIES:
         files = parts.files_beside(record.details)
         text = string(record.summary)
         return [Block("text", text, is_summary=True, files=files, entry=index, meta=True)]
     if record.type == "custom_message":
-        return parts.blocks(record.content, index, meta=True)
+        return parts.blocks(record.content, index, whole, meta=True)
     return []
 
 
