@@ -5,7 +5,7 @@ from types import ModuleType
 
 import msgspec
 import pytest
-from builders import COUNTER, assistant, exchange, lines, load, text, thinking, user
+from helpers.builders import COUNTER, assistant, exchange, lines, load, text, thinking, user
 
 from compactctl import pipeline
 from compactctl.layers.base import Action, Change, Context, Layer

@@ -12,7 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     BROKEN,
     SMALL,
     bulk,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import COUNTER, load, texts
-from field import (
+from helpers.builders import COUNTER, load, texts
+from helpers.field import (
     Harness,
     answer,
     asked,

@@ -6,8 +6,8 @@ import base64
 import json
 
 import pytest
-from builders import COUNTER, load
-from field import (
+from helpers.builders import COUNTER, load
+from helpers.field import (
     Harness,
     answer,
     assistant,

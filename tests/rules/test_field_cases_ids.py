@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders import load
-from field import (
+from helpers.builders import load
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders import COUNTER
-from field import (
+from helpers.builders import COUNTER
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,

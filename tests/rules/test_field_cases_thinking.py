@@ -6,8 +6,8 @@ import itertools
 import json
 
 import pytest
-from builders import COUNTER, load
-from field import (
+from helpers.builders import COUNTER, load
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,
