@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compactctl.model import result_text
+from compactctl.model import result_text, text_pieces
 from compactctl.transcript import loading
 
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ def of_view(data: bytes) -> list[Said]:
     """Return what compactctl reads in a session, without the system's messages."""
     found = loading.load(data.splitlines(keepends=True))
     return [
-        _of_block(message.role, block)
+        said
         for message in found.messages
         if message.role != "system"
         for block in message.blocks
+        for said in _of_block(message.role, block)
     ]
 
 
@@ -50,13 +51,34 @@ def of_request(body: dict[str, Any]) -> list[Said]:
     ]
 
 
+def unsent(view: list[Said], body: dict[str, Any]) -> list[Said]:
+    """Return the attachments of a view that a request does not hold, wherever it has them."""
+    sent = _bare("\n".join(_strings(body)))
+    return [said for said in view if said.kind == "document" and _bare(said.text) not in sent]
+
+
+def _bare(text: str) -> str:
+    """Return a text without the tags of reminders, which a message of the system has not."""
+    return " ".join(re.sub("</?system-reminder>", " ", text).split())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings inside a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
 def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    What the agent puts in by itself, as ``added`` matches it, may stand between the blocks and
+    Attachments aside, whose place is the agent's to choose. What it puts in by itself, as ``added`` matches it, may stand between the blocks and
     behind what one of the user's says; white space at the end of that is no difference.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
+    view = [said for said in view if said.kind != "document"]
     at = 0
     for said in sent:
         wanted = view[at] if at < len(view) else None
@@ -91,13 +113,17 @@ def _shown(said: Said, other: Said | None = None) -> str:
     return f"{said.role} {said.kind} {before}{text!r}{after}"
 
 
-def _of_block(role: str, block: Block) -> Said:
+def _of_block(role: str, block: Block) -> Iterator[Said]:
+    """Yield what a block of the view says: of an attachment each text by itself."""
     if block.kind == "call":
-        return _call(block.call_id, block.tool, block.text)
-    if block.kind == "result":
+        yield _call(block.call_id, block.tool, block.text)
+    elif block.kind == "result":
         images = sum(piece.kind == "image" for piece in block.content)
-        return _result(block.call_id, result_text(block), images)
-    return Said(role, block.type if block.kind == "other" else block.kind, block.text)
+        yield _result(block.call_id, result_text(block), images)
+    elif block.kind == "document":
+        yield from (Said(role, "document", piece.text) for piece in text_pieces(block))
+    else:
+        yield Said(role, block.type if block.kind == "other" else block.kind, block.text)
 
 
 def _of_part(role: str, part: dict[str, Any]) -> Said:
