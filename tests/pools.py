@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import text
-from scribe import IMAGE, ODD_BLOCK
+from scribe import DOCUMENT, IMAGE, ODD_BLOCK
 
 from compactctl import placeholders, summaries
 
@@ -33,6 +33,8 @@ OUTPUTS = (
     ("Process exited with code 1\nOutput:\nboom",),
     ("     1→x\n     2→y",),
     ("Task #1 created successfully: mend it",),
+    (DOCUMENT,),
+    (LONG, DOCUMENT),
 )
 WORDS = (
     "go on",
@@ -45,6 +47,7 @@ WORDS = (
     "[compactctl: 3 earlier messages removed.]",
     IMAGE,
     ODD_BLOCK,
+    DOCUMENT,
 )
 CARRIED = placeholders.Pruned(
     4,

@@ -25,6 +25,8 @@ PNG = (
 )
 IMAGE = "(an image stands here)"
 ODD_BLOCK = "(a block of a kind that nobody knows stands here)"
+DOCUMENT = "(a document stands here)"
+FACTS = "\n".join(f"fact {n} of a file that somebody put in" for n in range(40))
 SHAPES = {
     IMAGE: (
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
@@ -32,7 +34,14 @@ SHAPES = {
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
         {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"},
     ),
-    ODD_BLOCK: ({"type": "document", "title": "a.pdf", "source": {"type": "url", "url": "x:"}},),
+    ODD_BLOCK: ({"type": "hologram", "scene": {"text": "a", "depth": 1e-07}, "data": "AAAA"},),
+    DOCUMENT: (
+        {
+            "type": "document",
+            "title": "facts",
+            "source": {"type": "text", "media_type": "text/plain", "data": FACTS},
+        },
+    ),
 }
 
 
@@ -222,7 +231,7 @@ def _stands_in(part, stand_in):
 @functools.cache
 def shape(name, stand_in):
     """The form in which a format reads a block as an image, or as one that it does not know."""
-    kind = "image" if stand_in == IMAGE else "other"
+    kind = {IMAGE: "image", DOCUMENT: "document", ODD_BLOCK: "other"}[stand_in]
     written_as = formats.load(name)
     for form in SHAPES[stand_in]:
         blocks = [text("x"), text(stand_in)]

@@ -33,9 +33,24 @@ def format_of(lines: Iterable[bytes]) -> Format:
     """
     document = documents.whole(lines)
     best = _detected(lines) if document is None else None
+    if best is not None:
+        refuse_foreign(best, lines)
     if best is None:
         raise InputError(_unknown(lines, list(islice(_records(lines), _SAMPLE)), document))
     return best
+
+
+def refuse_foreign(form: Format, lines: Iterable[bytes]) -> None:
+    """Refuse messages that a format without an envelope takes by half, and would lose the rest of.
+
+    Raises:
+        InputError: names whose messages they are.
+
+    """
+    for record in islice(_records(lines), _SAMPLE if form.bare else 0):
+        foreign = documents.foreign_message(record)
+        if foreign:
+            raise InputError(f"messages of {foreign}, which are not supported")
 
 
 def _detected(lines: Iterable[bytes]) -> Format | None:

@@ -38,10 +38,15 @@ def advice(value: Any, many: int = 1) -> str | None:
     ``many`` is how many such documents the file has, one a line.
     """
     if isinstance(value, list):
-        return f"a JSON array, not JSONL; {_command(_path_into(value))}"
+        is_shared = bool(value) and _is_shared(value[0])
+        into = f".[0] | {_SHARED}" if is_shared else _path_into(value)
+        return f"a JSON array, not JSONL; {_command(into)}"
     if not isinstance(value, dict):
         return None
-    foreign = _foreign(value)
+    if _is_shared(value):
+        source = "sed -n 1p FILE | " if many > 1 else ""
+        return f"conversations in the form of ShareGPT; {_command(_SHARED, source)}"
+    foreign = _foreign(value) or foreign_message(value)
     if foreign:
         return f"a session of {foreign}, which is not supported"
     path = _path(value)
@@ -77,6 +82,48 @@ def is_wrapped(lines: Iterable[bytes]) -> bool:
 
 def _command(path: str, source: str = "") -> str:
     return f"turn it into lines with: {source}jq -c '{path}'{'' if source else ' FILE'}"
+
+
+_SHARED = (
+    ".conversations | to_entries[] | .key as $n | .value | "
+    'if .from == "function_call" then {role: "assistant", content: null, tool_calls: '
+    '[{id: "call_\\($n)", type: "function", '
+    "function: (.value | fromjson | {name, arguments: (.arguments | tojson)})}]} "
+    'elif .from == "observation" then '
+    '{role: "tool", tool_call_id: "call_\\($n - 1)", content: .value} '
+    'else {role: ({human: "user", gpt: "assistant"}[.from] // .from), content: .value} end'
+)
+"""Makes chat messages of a conversation in the form of ShareGPT."""
+
+_VERCEL = frozenset({"tool-call", "tool-result", "tool-approval-request", "tool-approval-response"})
+_CONVERSE = frozenset({"toolUse", "toolResult", "reasoningContent"})
+
+
+def _is_shared(value: Any) -> bool:
+    said = value.get("conversations") if isinstance(value, dict) else None
+    first = said[0] if isinstance(said, list) and said else None
+    return isinstance(first, dict) and "from" in first and "value" in first
+
+
+def foreign_message(record: dict[str, Any]) -> str | None:
+    """Name the library or API whose messages look like those of a format here, but are others."""
+    content, parts = record.get("content"), record.get("parts")
+    if "role" in record and isinstance(parts, list) and "content" not in record:
+        is_model = record["role"] == "model" or not _kinds(parts)
+        return "the Gemini API (contents)" if is_model else "the AI SDK (UIMessage)"
+    if "lc" in record or (record.get("type") in ("human", "ai") and "data" in record):
+        return "LangChain"
+    if "tool_calls" in record or not isinstance(content, list):
+        return None
+    if not _VERCEL.isdisjoint(_kinds(content)):
+        return "the AI SDK (ModelMessage)"
+    members = {key for part in content if isinstance(part, dict) for key in part}
+    return None if _CONVERSE.isdisjoint(members) else "the Converse API of Bedrock"
+
+
+def _kinds(parts: list[Any]) -> set[str]:
+    kinds = (part.get("type") for part in parts if isinstance(part, dict))
+    return {kind for kind in kinds if isinstance(kind, str)}
 
 
 def _path_into(array: list[Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compactctl.formats import anthropic_parts, base
+from compactctl.formats import anthropic_parts, base, openai_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,12 +31,13 @@ class Messages(base.Format):
     line_is_message = True
 
     def recognises(self, record: dict[str, Any]) -> bool:
-        """Recognise a role and a content; calls are parts of the content."""
+        """Recognise a role and a content without a part that only another API has."""
         return (
             record.get("role") in ("user", "assistant", "system")
             and "content" in record
             and "message" not in record
             and "tool_calls" not in record
+            and not openai_parts.holds(record["content"], openai_parts.CHAT)
         )
 
     def read(self, records: Iterable[tuple[int, Record]], builder: Assembler) -> None:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from compactctl.view.builder import Assembler
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_ELSEWHERE = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
+_ELSEWHERE = frozenset(
+    "tool_use tool_result thinking redacted_thinking image document search_result "
+    "server_tool_use mcp_tool_use mcp_tool_result".split()
+)
 """Parts that Anthropic's messages hold and these never do."""
 _CHAT = re.compile(
     rb'"tool_calls"|"role"\s*:\s*"(?:system|developer|tool)"|"(?:image_url|file|input_audio)"\s*:'
@@ -92,11 +95,8 @@ class OpenAI(base.Format):
             return False
         if "tool_calls" in record or "function_call" in record:
             return True
-        said = openai_parts.parts(record.get("content"))
-        kinds = {part.get("type") for part in said if isinstance(part, dict)}
-        return "content" in record and not any(
-            kind in _ELSEWHERE | openai_parts.RESPONSES for kind in kinds if isinstance(kind, str)
-        )
+        elsewhere = _ELSEWHERE | openai_parts.RESPONSES
+        return "content" in record and not openai_parts.holds(record["content"], elsewhere)
 
     def claims(self, raw: bytes) -> bool:
         """Return True for what no list of Anthropic's has: calls, and some roles and parts."""

@@ -19,6 +19,8 @@ from compactctl.placeholders import NO_RESULT, tells_failure
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
 _IMAGES = frozenset({"image_url", "input_image"})
+CHAT = frozenset({"image_url", "input_audio", "file", "refusal"})
+"""Types of parts that only Chat Completions has."""
 RESPONSES = frozenset({"input_text", "output_text", "input_image"})
 """Types of parts that only the Responses API has."""
 _STATUS = re.compile(
@@ -39,6 +41,12 @@ def parts(content: Any) -> list[Any]:
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, (str, dict)) else []
+
+
+def holds(content: Any, kinds: frozenset[str]) -> bool:
+    """Return True if a content has a part of one of these types."""
+    said = (part.get("type") for part in parts(content) if isinstance(part, dict))
+    return any(kind in kinds for kind in said if isinstance(kind, str))
 
 
 def _piece(part: Any, entry: int, at: int) -> Block:

@@ -80,7 +80,11 @@ def load(
     if not any(map(bytes.strip, raw_lines)):
         raise InputError("the input is empty; an earlier stage may have failed", file=name)
     try:
-        form = formats.choose(format_name) if format_name else detect.format_of(raw_lines)
+        if format_name:
+            form = formats.choose(format_name)
+            detect.refuse_foreign(form, raw_lines)
+        else:
+            form = detect.format_of(raw_lines)
     except InputError as error:
         error.file = name
         raise

@@ -113,7 +113,7 @@ def _between(transcript: Transcript, tags: Tags, changed: Mapping[int, bytes | N
     They are a part of the same message, or of what went on around it.
     """
     shown = transcript.shown()
-    said = {tags.types[at] for at in shown} - {None, transcript.format.boundary}
+    said = set(map(tags.types.__getitem__, shown)) - {None, transcript.format.boundary}
     if sum(map(tags.types.count, said)) <= len(shown):
         return set()
     graph = EntryGraph(tags.ids, tags.parents)

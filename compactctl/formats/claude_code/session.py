@@ -73,13 +73,13 @@ class ClaudeCode(base.Format):
 
         Another attachment is one part, its line.
         """
-        if record.get("type") == attachments.TYPE:
+        if "message" not in record:
             return anthropic_parts.parts(_asked(record)) if _asked(record) else [record]
         return anthropic_parts.parts(record["message"].get("content"))
 
     def replace_parts(self, record: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
         """Replace the content; the agent's own copies beside it stay as they are."""
-        if record.get("type") == attachments.TYPE:
+        if "message" not in record:
             if not _asked(record):
                 return dict(parts[0])
             asked = {"prompt": anthropic_parts.content(parts)}
@@ -89,7 +89,7 @@ class ClaudeCode(base.Format):
 
     def edit(self, part: Any, block: Block) -> Any:
         """Edit a content block, or an attachment."""
-        if block.kind == "document" and part.get("type") == attachments.TYPE:
+        if block.kind == "document" and attachments.TYPE in part:
             return attachments.edit(part, block)
         return anthropic_parts.edit(part, block)
 

@@ -80,8 +80,7 @@ def is_item(record: dict[str, Any]) -> bool:
         return False
     kind = record.get("type")
     if kind == "message":
-        said = openai_parts.parts(record.get("content"))
-        return any(isinstance(p, dict) and p.get("type") in openai_parts.RESPONSES for p in said)
+        return openai_parts.holds(record.get("content"), openai_parts.RESPONSES)
     if kind == "reasoning":
         return "summary" in record
     known = isinstance(kind, str) and kind in _CALLS | _OUTPUTS
