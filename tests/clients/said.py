@@ -74,8 +74,9 @@ def _strings(value: Any) -> Iterator[str]:
 def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    Attachments aside, whose place is the agent's to choose. What it puts in by itself, as ``added`` matches it, may stand between the blocks and
-    behind what one of the user's says; white space at the end of that is no difference.
+    Attachments are left aside: their place is the agent's to choose. What it puts in by itself, as
+    ``added`` matches it, may stand between the blocks and behind what one of the user's says; white
+    space at the end of that is no difference.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
     view = [said for said in view if said.kind != "document"]
