@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactctl.model import result_text, text_pieces
@@ -76,12 +77,12 @@ def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
 
     Attachments are left aside: their place is the agent's to choose. What it puts in by itself, as
     ``added`` matches it, may stand between the blocks and behind what one of the user's says; white
-    space at the end of that is no difference.
+    space at the end of that is no difference, nor is the order of results side by side.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
-    view = [said for said in view if said.kind != "document"]
+    view = _settled([said for said in view if said.kind != "document"])
     at = 0
-    for said in sent:
+    for said in _settled(sent):
         wanted = view[at] if at < len(view) else None
         if wanted and _is(said, wanted, own):
             at += 1
@@ -89,6 +90,12 @@ def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
             then = f"; the view goes on with {_shown(wanted, said)}" if wanted else ""
             return f"block {at} sent is not in the view: {_shown(said, wanted)}{then}"
     return f"block {at} of {len(view)} is not sent: {_shown(view[at])}" if at < len(view) else ""
+
+
+def _settled(every: list[Said]) -> list[Said]:
+    """Return the same with results that stand side by side in the order of their ids."""
+    runs = groupby(every, lambda said: said.kind == "result")
+    return [said for is_result, run in runs for said in (sorted(run) if is_result else run)]
 
 
 def _is(said: Said, wanted: Said, own: re.Pattern[str]) -> bool:
