@@ -1,4 +1,4 @@
-"""The laws that hold for every format and every layer (CONTRACT §2.7)."""
+"""The laws that hold for every format and every layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Let go of old turns, and say what went."""
+"""Drop old turns, and leave a placeholder that says what went."""
 
 from __future__ import annotations
 

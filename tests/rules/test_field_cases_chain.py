@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B5, chains and boundaries."""
+"""What broke sessions in the field: chains and boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B4, content and media."""
+"""What broke sessions in the field: content and media."""
 
 from __future__ import annotations
 

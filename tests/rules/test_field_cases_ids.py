@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B2, duplicates and ids."""
+"""What broke sessions in the field: duplicates and ids."""
 
 from __future__ import annotations
 

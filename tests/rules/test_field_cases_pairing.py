@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B1, calls and results."""
+"""What broke sessions in the field: calls and results."""
 
 from __future__ import annotations
 

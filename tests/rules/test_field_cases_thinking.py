@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B3, thinking."""
+"""What broke sessions in the field: thinking."""
 
 from __future__ import annotations
 
