@@ -261,7 +261,7 @@ def _sha256(draft: _Draft) -> str:
     return digest.hexdigest()
 
 
-_LARGER = "left as it was: the result would be larger"
+_LARGER = "skipped: the result would be larger"
 
 
 def _take(

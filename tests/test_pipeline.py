@@ -47,7 +47,7 @@ def run(names, messages=TALK, **how):
 def test_a_change_that_makes_the_view_larger_is_not_taken(layer):
     result = run([layer("longer")])
     assert (result.steps[0].actions, result.steps[0].first_changed) == ((), None)
-    assert result.steps[0].note == "left as it was: the result would be larger"
+    assert result.steps[0].note == "skipped: the result would be larger"
     assert result.written().lines() == lines(*TALK)
 
 

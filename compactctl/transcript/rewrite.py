@@ -64,7 +64,9 @@ def write(
         outside |= bounded
 
 
-_NOT_MEANT = "what would be written does not read back as it was meant, so nothing is written"
+_NOT_MEANT = (
+    "internal check failed: the output would not read back as intended; nothing was written"
+)
 
 
 def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
