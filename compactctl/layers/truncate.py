@@ -29,7 +29,9 @@ _FLOOR = 500
 def truncate(
     context: Context,
     *,
-    max_tokens: Annotated[int, "Tokens that one tool result may keep, its note included."] = 5000,
+    max_tokens: Annotated[
+        int, "Tokens that one tool result or document may keep, its note included."
+    ] = 5000,
     keep: Annotated[
         Policy,
         "What to keep of a long result: its head, its tail or both ends; auto keeps both ends of "
@@ -47,7 +49,7 @@ def truncate(
         Images, "Images: keep them, drop them, or put a placeholder with their type and size."
     ] = "keep",
 ) -> Change:
-    """Cut tool results over --max-tokens; a note in the gap states the original size."""
+    """Cut results and documents over --max-tokens; a note in the gap states the original size."""
     _check(context, max_tokens, batch_tokens, skip_recent)
     policies, view = _policies(tool or []), context.view
     policy = {at: policies.get(view.tools.get(at, ""), keep) for at in view.results}

@@ -126,6 +126,7 @@ def test_stats_shows_it_by_its_kind():
     assert kinds["mcp_tool_result"].tokens > COUNTER.count(WORDS)
     document = stats(load(asked(PARTS["a document of text"], "pi"), "pi"), COUNTER)
     assert document.kinds["document"].count == 1
+    assert stats(load(attached("file", **FILE)), COUNTER).kinds["attachment"].count == 1
 
 
 @pytest.mark.parametrize("name", OF_ANTHROPIC)
