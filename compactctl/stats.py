@@ -99,8 +99,13 @@ def stats(transcript: Transcript, counter: Counter, most: int = LARGEST) -> Stat
 
 
 def _kind(block: Block) -> str:
-    """Return the kind of a block, by its own type where that says more."""
-    return (block.type or block.kind) if block.kind == "other" else block.kind
+    """Return the kind of a block, by its own type where that says more.
+
+    What a harness puts in by itself has many types, and is an attachment.
+    """
+    if block.kind == "document" and block.meta:
+        return "attachment"
+    return (block.type or block.kind) if block.kind in {"document", "other"} else block.kind
 
 
 def _results(

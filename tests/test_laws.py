@@ -1,4 +1,4 @@
-"""The laws that hold for every format and every layer (CONTRACT §2.7)."""
+"""The laws that hold for every format and every layer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections import Counter as Multiset
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, load, plain, rewrite, said, write
+from helpers.builders import COUNTER, changed, load, plain, rewrite, said, write
+from helpers.strategies import chains, globs, options, transcripts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chains, globs, options, transcripts
 
 from compactctl import formats, layers, pipeline, report
 from compactctl.errors import InputError, InvalidTranscriptError

@@ -100,9 +100,8 @@ def _block(block: ContentBlock | str, entry: int, at: int, whole: Whole, cwd: st
     if kind == "image":
         return Block("image", image=_image(block.source), entry=entry, at=at)
     call_id = identifier(block.id) or identifier(block.tool_use_id)
-    return msgspec.structs.replace(
-        sent.unfold(sent.part_of(whole, entry, at), entry, at), call_id=call_id
-    )
+    found = sent.unfold(sent.part_of(whole, entry, at), entry, at)
+    return msgspec.structs.replace(found, call_id=call_id, type=string(kind))
 
 
 def _pieces(content: Content, entry: int, at: int, whole: Whole) -> tuple[Block, ...]:

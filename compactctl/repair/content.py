@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from compactctl import placeholders
-from compactctl.model import MADE, Block, Message, replace_blocks
+from compactctl.model import MADE, Block, Message, replace_blocks, text_pieces
 from compactctl.repair.case import Deed, Step
 from compactctl.rules import images
 from compactctl.rules.context import RuleContext
@@ -46,18 +46,20 @@ def leave_only_text(case: Case) -> list[Message]:
         if place not in mixed:
             return block
         case.done("RESULT-01", block, "said in words")
-        pieces = tuple(_as_text(piece) for piece in block.content)
+        pieces = tuple(in_words(piece) for piece in block.content)
         return msgspec.structs.replace(block, content=pieces)
 
     return case.replace(plain)
 
 
-def _as_text(piece: Block) -> Block:
+def in_words(piece: Block) -> Block:
+    """Return the text that says what a piece of a result is, where only a text may stand."""
     if piece.kind == "image":
         return placeholders.of_image(piece)
     if piece.kind == "text":
         return piece
-    return Block("text", piece.text or f"[{piece.type or piece.kind}]")
+    said = "\n".join(each.text for each in text_pieces(piece))
+    return Block("text", said or piece.text or f"[{piece.type or piece.kind}]")
 
 
 def drop_bad_images(case: Case) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Give each call its one result, where the provider looks for it."""
+"""Return each call its one result, where the provider looks for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from compactctl import placeholders
 from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
 from compactctl.repair.case import Step
+from compactctl.repair.content import in_words
 from compactctl.view.builder import merge_users
 from compactctl.view.pairs import Place, block_at, results
 
@@ -138,13 +139,8 @@ def _answer_type(case: Case, call: Block) -> str:
 
 def _copy(result: Block, kind: str) -> Block:
     """Write a result anew at another place; its old line goes."""
-    pieces = tuple(
-        placeholders.of_image(piece)
-        if piece.kind == "image"
-        else Block("text", piece.text or f"[{piece.kind}]")
-        for piece in result.content
-    )
-    pieces = tuple(msgspec.structs.replace(piece, entry=MADE, at=0) for piece in pieces)
+    words = map(in_words, result.content)
+    pieces = tuple(msgspec.structs.replace(piece, entry=MADE, at=0) for piece in words)
     return msgspec.structs.replace(result, content=pieces, entry=MADE, at=0, type=kind)
 
 

@@ -149,7 +149,10 @@ def _whole(form: Format, entries: Sequence[Entry]) -> Callable[[int], list[Any]]
         record = exact.object_or_none(raw)
         if record is None:
             return []
-        return form.parts(exact.without_surrogates(record) if b"\\u" in raw else record)
+        try:
+            return form.parts(exact.without_surrogates(record) if b"\\u" in raw else record)
+        except RecursionError:  # nested too deeply to be copied
+            return []
 
     return whole
 

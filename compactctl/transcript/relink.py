@@ -192,7 +192,7 @@ def _ordinal(transcript: Transcript, key: str, before: int) -> int | None:
 def _adopt(
     transcript: Transcript, graph: EntryGraph, links: Tags, changed: dict[int, bytes | None]
 ) -> None:
-    """Give a new parent to each entry that lost its own or now follows a new line."""
+    """Return a new parent to each entry that lost its own or now follows a new line."""
     assert transcript.format.links is not None
     key = transcript.format.links.parent
     for index in graph.uncertain():
@@ -210,7 +210,7 @@ def _adopt(
 def _relink(
     transcript: Transcript, graph: EntryGraph, changed: dict[int, bytes | None], index: int
 ) -> None:
-    """Let a line that names what it keeps of the lines before it name what is left of them."""
+    """Rewrite the list of earlier lines that a line keeps."""
     record = _parsed(changed.get(index) or transcript.entries[index].raw)
     new = transcript.format.relink(record, graph)
     if new != record:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, assistant, lines, load, text, user
+from helpers.builders import COUNTER, assistant, lines, load, text, user
 
 from compactctl import formats, opaque, pipeline
 from compactctl.errors import HardLimitError
@@ -126,6 +126,7 @@ def test_stats_shows_it_by_its_kind():
     assert kinds["mcp_tool_result"].tokens > COUNTER.count(WORDS)
     document = stats(load(asked(PARTS["a document of text"], "pi"), "pi"), COUNTER)
     assert document.kinds["document"].count == 1
+    assert stats(load(attached("file", **FILE)), COUNTER).kinds["attachment"].count == 1
 
 
 @pytest.mark.parametrize("name", OF_ANTHROPIC)

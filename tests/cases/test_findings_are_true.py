@@ -6,7 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import assistant, call, exchange, lines, load, result, text, texts, thinking, user
+from helpers.builders import (
+    assistant,
+    call,
+    exchange,
+    lines,
+    load,
+    result,
+    text,
+    texts,
+    thinking,
+    user,
+)
 
 from compactctl import formats, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError

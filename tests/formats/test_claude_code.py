@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
+from helpers.builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 
 from compactctl import pipeline
 from compactctl.files.reading import read_lines

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, load, result, rewrite, texts, write
+from helpers.builders import COUNTER, load, result, rewrite, texts, write
 
 from compactctl import pipeline
 from compactctl.errors import CompactctlError

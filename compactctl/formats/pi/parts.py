@@ -127,7 +127,8 @@ def _block(part: Part | str, entry: int, at: int, whole: Whole, cwd: str, meta: 
     if kind == "image":
         image = read_image(string(part.mime_type), string(part.data))
         return Block("image", image=image, entry=entry, at=at, meta=meta)
-    return sent.unfold(sent.part_of(whole, entry, at), entry, at, meta=meta)
+    found = sent.unfold(sent.part_of(whole, entry, at), entry, at, meta=meta)
+    return msgspec.structs.replace(found, type=string(kind))
 
 
 def _hidden(signature: str, text: str) -> int:
