@@ -53,9 +53,15 @@ def of_request(body: dict[str, Any]) -> list[Said]:
 
 
 def unsent(view: list[Said], body: dict[str, Any]) -> list[Said]:
-    """Return the attachments of a view that a request does not hold, wherever it has them."""
+    """Return the attachments of a view that a request does not hold, wherever it has them.
+
+    Line by line: some versions number the lines of a file when they send it.
+    """
     sent = _bare("\n".join(_strings(body)))
-    return [said for said in view if said.kind == "document" and _bare(said.text) not in sent]
+    attached = (said for said in view if said.kind == "document")
+    return [
+        said for said in attached if any(_bare(line) not in sent for line in said.text.splitlines())
+    ]
 
 
 def _bare(text: str) -> str:
