@@ -28,13 +28,13 @@ def say(text: str) -> None:
 
 
 def silence(stream: TextIO | None) -> None:
-    """Let go of a stream that refused: Python would try again at exit, and complain."""
+    """Redirect a broken stream to /dev/null, so that Python does not fail at exit."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def occupy() -> None:
-    """Give the numbers of closed standard streams to /dev/null.
+    """Return the numbers of closed standard streams to /dev/null.
 
     Else the next file opened would get one, and what a library prints would land in it.
     """

@@ -51,7 +51,7 @@ class HardLimitError(CompactctlError):
 
 
 def internal(error: BaseException) -> str:
-    """Say where a bug showed, without the words of the exception: they may hold a transcript's."""
+    """Return where a bug showed, without the exception's words: they may hold a transcript's."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

@@ -190,9 +190,9 @@ class EntryGraph:
     def uncertain(self) -> Iterator[int]:
         """Yield the entries left whose parent may be another by now."""
         first = self._before[0] if self._before else len(self.ids)
+        known = self._straight.union(self._tied)
         for index, parent in enumerate(self.parents):
-            known = index in self._tied or index in self._straight
-            may = parent in self.gone or index >= first or known
+            may = parent in self.gone or index >= first or index in known
             if may and index not in self.deleted:
                 yield index
 

@@ -135,7 +135,7 @@ def arguments(block: Block) -> dict[str, Any]:
 
 
 def replace_blocks(message: Message, blocks: Sequence[Block]) -> Message:
-    """Give ``message`` with other blocks; the very same message when they are the same blocks."""
+    """Return ``message`` with other blocks; the very same message when they are the same blocks."""
     if len(blocks) == len(message.blocks) and all(
         new is old for new, old in zip(blocks, message.blocks, strict=True)
     ):

@@ -134,14 +134,14 @@ def refuse_broken(transcript: Transcript, messages: Sequence[Message] | None = N
 
 
 def describe(problem: Problem) -> str:
-    """Say what does not hold and how to fix it."""
+    """Return what does not hold and how to fix it."""
     rule = BY_ID[problem.rule]
     call = f" {problem.call_id}" if problem.call_id else ""
     return f"{rule.id}{call}: {rule.says}; {rule.advice()}"
 
 
 def line_of(transcript: Transcript, messages: Sequence[Message], problem: Problem) -> int | None:
-    """Give the line of the block that a problem is about."""
+    """Return the line of the block that a problem is about."""
     block = messages[problem.place.message].blocks[problem.place.block]
     return transcript.line_of(block.entry)
 
@@ -261,7 +261,7 @@ def _sha256(draft: _Draft) -> str:
     return digest.hexdigest()
 
 
-_LARGER = "left as it was: the result would be larger"
+_LARGER = "skipped: the result would be larger"
 
 
 def _take(
@@ -314,7 +314,7 @@ def _with_thinking(
 
 
 def _with_usage(old: _Draft, new: _Draft, step: Step, counter: Counter) -> _Draft:
-    """Let the newest usage say what is true behind a step."""
+    """Return the draft with its newest usage made true of a step."""
     recorded = old.recorded or usage.newest(old.transcript, old.view.messages)
     left = usage.newest(new.transcript, new.view.messages) if recorded else None
     if recorded is None or left is None:

@@ -182,7 +182,7 @@ def is_superseded(text: str) -> bool:
 
 
 def read_superseded(text: str) -> list[str] | None:
-    """Give the call ids that a text of :func:`superseded` names; None for any other text."""
+    """Return the call ids that a text of :func:`superseded` names; None for any other text."""
     found = _SUPERSEDED.fullmatch(text) if len(text) <= _LONGEST else None
     return (found[1] or "").split(", ") if found else None
 
@@ -238,7 +238,7 @@ class Pruned(msgspec.Struct, frozen=True):
 
 
 def pruned(what: Pruned) -> str:
-    """Say how many messages went and what they held."""
+    """Return the placeholder for messages that went, with what they held."""
     noun = "message" if what.messages == 1 else "messages"
     rest = ""
     for name in _SHARES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, rewrite, said, write
+from helpers.builders import COUNTER, changed, rewrite, said, write
 
 from compactctl import layers, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError

@@ -6,11 +6,11 @@ import base64
 import json
 
 import pytest
-from builders import user
+from helpers.builders import user
+from helpers.scribe import IMAGE, PNG, WAYS, Scribe, shape
+from helpers.strategies import transcripts
 from hypothesis import given
 from hypothesis import strategies as st
-from scribe import IMAGE, PNG, WAYS, Scribe, shape
-from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError

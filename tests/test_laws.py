@@ -1,4 +1,4 @@
-"""The laws that hold for every format and every layer (CONTRACT §2.7)."""
+"""The laws that hold for every format and every layer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections import Counter as Multiset
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, changed, load, plain, rewrite, said, write
+from helpers.builders import COUNTER, changed, load, plain, rewrite, said, write
+from helpers.strategies import chains, globs, options, transcripts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chains, globs, options, transcripts
 
 from compactctl import formats, layers, pipeline, report
 from compactctl.errors import InputError, InvalidTranscriptError
@@ -280,13 +280,11 @@ def test_what_must_stay_stays_under_every_layer(name, data):
     protect = data.draw(globs, label="protect")
     _, found, result = run_any(data, name, protect)
     stays = protected.Protected(View(found.messages), protect)
-    wanted = [block_at(found.messages, place) for place in stays.always]
+    wanted = [
+        (found.messages[at.message].role, block_at(found.messages, at)) for at in stays.always
+    ]
     left = said(load(written_by(result), name).messages)
-    assert all((role_of(b), plain(b)) in left for b in wanted if b.kind != "image")
-
-
-def role_of(block):
-    return "assistant" if block.kind in {"call", "thinking"} else "user"
+    assert all((role, plain(b)) in left for role, b in wanted if b.kind != "image")
 
 
 @law

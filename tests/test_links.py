@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from builders import load, rewrite, text
+from helpers.builders import load, rewrite, text
 
 from compactctl.model import Message
 

@@ -7,10 +7,21 @@ from collections import Counter as Multiset
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, TIGHT, assistant, call, lines, load, read, result, thinking, user
+from helpers.builders import (
+    COUNTER,
+    TIGHT,
+    assistant,
+    call,
+    lines,
+    load,
+    read,
+    result,
+    thinking,
+    user,
+)
+from helpers.strategies import transcripts
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import transcripts
 
 from compactctl import formats, layers, pipeline, slim, stats
 from compactctl.errors import CompactctlError, InputError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, exchange, reading, result, system, text, user, view
+from helpers.builders import assistant, exchange, reading, result, system, text, user, view
 
 from compactctl import placeholders, summaries
 from compactctl.model import Block, Image

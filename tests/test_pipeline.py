@@ -5,7 +5,7 @@ from types import ModuleType
 
 import msgspec
 import pytest
-from builders import COUNTER, assistant, exchange, lines, load, text, thinking, user
+from helpers.builders import COUNTER, assistant, exchange, lines, load, text, thinking, user
 
 from compactctl import pipeline
 from compactctl.layers.base import Action, Change, Context, Layer
@@ -47,7 +47,7 @@ def run(names, messages=TALK, **how):
 def test_a_change_that_makes_the_view_larger_is_not_taken(layer):
     result = run([layer("longer")])
     assert (result.steps[0].actions, result.steps[0].first_changed) == ((), None)
-    assert result.steps[0].note == "left as it was: the result would be larger"
+    assert result.steps[0].note == "skipped: the result would be larger"
     assert result.written().lines() == lines(*TALK)
 
 

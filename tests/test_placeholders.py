@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import COUNTER
+from helpers.builders import COUNTER
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """Which shell commands are reads of files, and which only look like it."""
 
 import pytest
-from builders import call, result
+from helpers.builders import call, result
 
 from compactctl.view.reads import END, reads_of
 

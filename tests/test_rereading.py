@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from helpers.strategies import transcripts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import (
+from helpers.builders import (
     assistant,
     call,
     ids,

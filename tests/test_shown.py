@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from builders import assistant, exchange, read, reading, result, user, view
+from helpers.builders import assistant, exchange, read, reading, result, user, view
 from hypothesis import given
 from hypothesis import strategies as st
 

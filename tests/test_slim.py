@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from builders import COUNTER, exchange, lines, load, user
-from builders import assistant as says
+from helpers.builders import COUNTER, exchange, lines, load, user
+from helpers.builders import assistant as says
 
 from compactctl import formats, pipeline
 from compactctl.slim import slim

@@ -3,8 +3,19 @@
 import json
 
 import pytest
-from builders import COUNTER, dedup, exchange, lines, load, read, reading, result, user, view
-from builders import assistant as says
+from helpers.builders import (
+    COUNTER,
+    dedup,
+    exchange,
+    lines,
+    load,
+    read,
+    reading,
+    result,
+    user,
+    view,
+)
+from helpers.builders import assistant as says
 
 from compactctl import cli, formats
 from compactctl.stats import LARGEST, stats

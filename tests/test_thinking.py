@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, result, roles, settle, text, thinking, user, view
+from helpers.builders import (
+    assistant,
+    call,
+    exchange,
+    result,
+    roles,
+    settle,
+    text,
+    thinking,
+    user,
+    view,
+)
 from msgspec.structs import replace
 
 from compactctl.layers.thinking import left_of

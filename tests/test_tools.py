@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, read, reading, result, user
+from helpers.builders import assistant, call, exchange, read, reading, result, user
 
 from compactctl.view import tools
 from compactctl.view.index import View

@@ -251,7 +251,7 @@ def test_a_pipe_in_a_folder_does_not_hold_it_up(run, folder):
     os.mkfifo(folder / "pipe.jsonl")
     code, _, err = run(folder)
     assert code == 1
-    assert f"compactctl: {folder}/pipe.jsonl: is no regular file\n" in err
+    assert f"compactctl: {folder}/pipe.jsonl: is not a regular file\n" in err
 
 
 def test_a_folder_without_a_transcript_is_told(run, tmp_path):

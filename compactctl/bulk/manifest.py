@@ -102,7 +102,7 @@ class LocalManifest:
             why = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
             raise InputError(f"cannot be written: {why}", file=self._path) from None
         if not stat.S_ISREG(os.fstat(self._handle).st_mode):
-            raise InputError("is no regular file; move it away", file=self._path)
+            raise InputError("is not a regular file; move it away", file=self._path)
         self._lock(out)
         size = os.fstat(self._handle).st_size
         if size and os.pread(self._handle, 1, size - 1) != b"\n":

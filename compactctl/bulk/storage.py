@@ -69,7 +69,7 @@ class LocalStorage:
             with self._open(path, root) as file:
                 before = os.fstat(file.fileno())
                 if not stat.S_ISREG(before.st_mode):
-                    raise InputError("is no regular file")
+                    raise InputError("is not a regular file")
                 raw = file.read()
                 if stamp(os.fstat(file.fileno())) != stamp(before) or len(raw) != before.st_size:
                     raise ChangedError
@@ -107,7 +107,7 @@ class LocalStorage:
             raise InputError(f"cannot be read: {why}", file=path) from None
         with file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InputError("is no regular file", file=path)
+                raise InputError("is not a regular file", file=path)
             return file.read()
 
     def exists(self, path: str) -> bool:

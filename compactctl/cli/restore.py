@@ -18,7 +18,7 @@ _POINTER = "artifact:"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Give back what FILE was compacted from, byte for byte; exit 1 if unavailable."""
+    """Return back what FILE was compacted from, byte for byte; exit 1 if unavailable."""
 
     file: Annotated[
         str,

@@ -84,7 +84,7 @@ class ArtifactStore:
 
     def _folder(self) -> int:
         """Open the folder step by step, through no link below the root; make what is missing."""
-        with contextlib.suppress(FileExistsError):  # what is no folder is told by opening it
+        with contextlib.suppress(FileExistsError):  # what is not a folder is told by opening it
             Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for name in (self.session, "tool-results"):

@@ -276,7 +276,7 @@ def _not_text(record: msgspec.Struct, *names: str) -> Iterator[str]:
 
 
 def _not_time(record: msgspec.Struct, name: str) -> Iterator[str]:
-    """Return True if the named field is no time with a zone."""
+    """Yield a complaint if the named field is no time with a zone."""
     value = getattr(record, name)
     if value is _MISSING:
         return

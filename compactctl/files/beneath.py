@@ -25,7 +25,7 @@ UNOPENED: dict[Why, str] = {
     "missing": "cannot be read: No such file or directory",
     "link": "is a symbolic link; name the file that it points to",
     "vanished": "cannot be read: it vanished in this moment",
-    "not_a_file": "is no regular file",
+    "not_a_file": "is not a regular file",
     "denied": "cannot be read: Permission denied",
     "unreadable": "cannot be read",
 }
@@ -81,7 +81,7 @@ def write_beneath(
         OSError: as the system gave it.
 
     """
-    with contextlib.suppress(FileExistsError):  # what is no folder is told by opening it
+    with contextlib.suppress(FileExistsError):  # what is not a folder is told by opening it
         os.makedirs(root, exist_ok=True)  # noqa: PTH103 (a name)
     folder = os.open(root, _FOLDER)
     try:

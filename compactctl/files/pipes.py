@@ -17,7 +17,7 @@ from compactctl.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE = 3.0
+PATIENCE = 5.0
 """Seconds that the other end may take: who names a pipe starts both at about the same time."""
 
 _PAUSE = 0.01

@@ -27,7 +27,7 @@ def load(name: str) -> Layer:
 
 @functools.cache  # each option asks all layers whether they share it
 def options(name: str) -> dict[str, tuple[Any, str, Any]]:
-    """Give a layer's options: name to (type, help, default), from its signature."""
+    """Return a layer's options: name to (type, help, default), from its signature."""
     run = load(name).run
     hints = get_type_hints(run, include_extras=True)
     found: dict[str, tuple[Any, str, Any]] = {}
@@ -40,6 +40,6 @@ def options(name: str) -> dict[str, tuple[Any, str, Any]]:
 
 
 def option_name(key: str, name: str, names: Sequence[str]) -> str:
-    """Give the option that sets ``key`` of the layer ``name`` among ``names``."""
+    """Return the option that sets ``key`` of the layer ``name`` among ``names``."""
     shared = sum(key in options(other) for other in names) > 1
     return f"{name}_{key}" if shared else key

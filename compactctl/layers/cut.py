@@ -37,7 +37,7 @@ def shares(sizes: list[int], limit: int) -> list[int]:
 
 
 def source(counter: Counter, texts: Sequence[str]) -> Cut:
-    """Give what there is to cut; several texts are put together.
+    """Return what there is to cut; several texts are put together.
 
     A text that was cut before gives its two ends, its size when it was whole, and its pointer.
     Another gives itself as both ends.
@@ -93,7 +93,7 @@ def _count(counter: Counter, short: str, head: _End, tail: _End) -> int:
 
 
 def _head(counter: Counter, text: str, budget: int) -> _End:
-    """Give the longest head of ``text`` within ``budget`` tokens, at a line if near."""
+    """Return the longest head of ``text`` within ``budget`` tokens, at a line if near."""
     start = end = used = 0
     exact = counter.adds_up
     while start < len(text):
@@ -111,7 +111,7 @@ def _head(counter: Counter, text: str, budget: int) -> _End:
 
 
 def _tail(counter: Counter, text: str, budget: int) -> _End:
-    """Give the longest tail of ``text`` within ``budget`` tokens, at a line if near."""
+    """Return the longest tail of ``text`` within ``budget`` tokens, at a line if near."""
     start = end = len(text)
     used = 0
     exact = counter.adds_up
@@ -134,7 +134,7 @@ def _counted(counter: Counter, text: str) -> _End:
 
 
 def _fitting(counter: Counter, text: str, budget: int, *, tail: bool) -> int:
-    """Give how many characters at one end of ``text`` are within ``budget`` tokens."""
+    """Return how many characters at one end of ``text`` are within ``budget`` tokens."""
     if budget <= 0 or not text:
         return 0
     low, high = 0, len(text)

@@ -44,7 +44,7 @@ def cut_out(
     )
     kept, gone = _split(view.messages[:start], pinned, head)
     if not gone:
-        return Change(note="nothing to drop but what must stay")
+        return Change(note="nothing to drop: everything older is protected")
     pointer = context.archive() if context.archive else None
     edits: dict[Key, Block | None] = {key(block): None for m in gone for block in m.blocks}
     insert = None

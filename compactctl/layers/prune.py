@@ -1,4 +1,4 @@
-"""Let go of old turns, and say what went."""
+"""Drop old turns, and leave a placeholder that says what went."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def prune(
         keep = _positive("--keep-turns", _or(keep_turns, _TURNS))
         start = view.turns[-keep].assistant if len(view.turns) > keep else None
     if start is None:
-        return Change(note="nothing older than what is kept")
+        return Change(note="nothing to prune")
     return cut_out(context, start, pinned, marker=not no_marker)
 
 
@@ -164,7 +164,7 @@ def _snip(context: Context, head: int, most: int, *, marker: bool) -> Change:
             if left <= most or turn is starts[-1]:
                 return change
             least = turn.first + left - most
-    return Change(note="nothing to take out but what must stay")
+    return Change(note="nothing to take out: everything there is protected")
 
 
 def _closed_head(view: View, head: int, *, marker: bool) -> int:

@@ -20,7 +20,7 @@ Mode = Literal["auto", "keep", "drop"]
 
 
 def left_of(blocks: Sequence[Block], stays: Sequence[bool]) -> list[Block]:
-    """Give the blocks of a message that stay; thinking goes with the last of what it led to.
+    """Return the blocks of a message that stay; thinking goes with the last of what it led to.
 
     Providers refuse reasoning without the item that follows it.
     """

@@ -93,7 +93,7 @@ def _check(context: Context, max_tokens: int, batch_tokens: int | None, skip_rec
 
 
 def _least(context: Context) -> int:
-    """Give the room that a note needs, in tokens."""
+    """Return the room that a note needs, in tokens."""
     return NOTE_TOKENS + (POINTER_TOKENS if context.store else 0)
 
 
@@ -118,7 +118,7 @@ def _ends(policy: str, tool: str) -> Ends:
 def _limits(
     context: Context, policy: Mapping[Place, str], most: int, budget: int | None, skip_recent: int
 ) -> dict[Place, int]:
-    """Give the tokens that each result may keep; what is to stay as it is has no limit."""
+    """Return the tokens that each result may keep; what is to stay as it is has no limit."""
     places = list(policy)
     limits = dict.fromkeys(places[: max(0, len(places) - skip_recent)], most)
     last = [place for place in places if place.message == places[-1].message]
@@ -131,7 +131,7 @@ def _limits(
 def _batch(
     context: Context, last: Sequence[Place], kept: set[Place], budget: int, most: int
 ) -> dict[Place, int]:
-    """Give tighter limits to the largest results of the last batch, until it is in its budget.
+    """Return tighter limits to the largest results of the last batch, until it is in its budget.
 
     Only texts count: images are not cut. What is ``kept`` counts, but never gives way.
     """

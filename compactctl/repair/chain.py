@@ -55,7 +55,7 @@ def fix_chain(transcript: Transcript, deeds: list[Deed]) -> Pieces | None:
 
 
 def _rejoined(transcript: Transcript, links: Links, deeds: list[Deed]) -> Pieces | None:
-    """Let the way back lead through answers that stand beside it."""
+    """Link answers that stand beside the way back into it."""
     if not any(fault.rule == BESIDE for fault in chain.find(transcript)):
         return None
     tags = transcript.references()

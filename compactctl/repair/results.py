@@ -1,4 +1,4 @@
-"""Give each call its one result, where the provider looks for it."""
+"""Return each call its one result, where the provider looks for it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Counter:
             self._cache.save()
 
     def rest(self) -> None:
-        """Let go of the engine, up to 70 MB; the next text without a count loads it again."""
+        """Free the engine, up to 70 MB; the next text without a count loads it again."""
         self._engine, self._engine_is_best_up_to = _not_loaded, -1
 
     def count(self, text: str) -> int:

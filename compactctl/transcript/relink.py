@@ -113,7 +113,7 @@ def _between(transcript: Transcript, tags: Tags, changed: Mapping[int, bytes | N
     They are a part of the same message, or of what went on around it.
     """
     shown = transcript.shown()
-    said = {tags.types[at] for at in shown} - {None, transcript.format.boundary}
+    said = set(map(tags.types.__getitem__, shown)) - {None, transcript.format.boundary}
     if sum(map(tags.types.count, said)) <= len(shown):
         return set()
     graph = EntryGraph(tags.ids, tags.parents)
@@ -192,7 +192,7 @@ def _ordinal(transcript: Transcript, key: str, before: int) -> int | None:
 def _adopt(
     transcript: Transcript, graph: EntryGraph, links: Tags, changed: dict[int, bytes | None]
 ) -> None:
-    """Give a new parent to each entry that lost its own or now follows a new line."""
+    """Return a new parent to each entry that lost its own or now follows a new line."""
     assert transcript.format.links is not None
     key = transcript.format.links.parent
     for index in graph.uncertain():
@@ -210,7 +210,7 @@ def _adopt(
 def _relink(
     transcript: Transcript, graph: EntryGraph, changed: dict[int, bytes | None], index: int
 ) -> None:
-    """Let a line that names what it keeps of the lines before it name what is left of them."""
+    """Rewrite the list of earlier lines that a line keeps."""
     record = _parsed(changed.get(index) or transcript.entries[index].raw)
     new = transcript.format.relink(record, graph)
     if new != record:

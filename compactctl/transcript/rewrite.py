@@ -64,11 +64,13 @@ def write(
         outside |= bounded
 
 
-_NOT_MEANT = "what would be written does not read back as it was meant, so nothing is written"
+_NOT_MEANT = (
+    "internal check failed: the output would not read back as intended; nothing was written"
+)
 
 
 def _bounded(transcript: Transcript) -> dict[int, bytes | None]:
-    """Let what takes back more turns than there are take back just these."""
+    """Return the oversized rollbacks, cut to the turns that exist."""
     return {
         index: exact.dump(transcript.format.limit_rollback(_record(transcript, index), turns))
         for index, turns in transcript.overreach.items()
@@ -119,7 +121,7 @@ def rewrite(
 def _set_usage(
     transcript: Transcript, at: int, size: int, changed: dict[int, bytes | None]
 ) -> None:
-    """Let the entry of a usage say the size that is true now."""
+    """Write the size that is true now into the entry of a usage."""
     raw = changed.get(at, transcript.entries[at].raw)
     new = usage.written(transcript.format, raw, size) if raw is not None else None
     if new is not None:
@@ -127,7 +129,7 @@ def _set_usage(
 
 
 def _name(transcript: Transcript, index: int) -> str | None:
-    """Give the id of an entry, or its line where it has none."""
+    """Return the id of an entry, or its line where it has none."""
     if index == len(transcript.entries):
         return None
     links = transcript.format.links
@@ -179,7 +181,7 @@ class _Plan:
             self._place(position, message, homes)
 
     def _place(self, position: int, message: Message, homes: dict[int, int]) -> None:
-        """Give each block the entry that it is from, or that its message is at home in."""
+        """Return each block the entry that it is from, or that its message is at home in."""
         home = MADE
         if homes:
             home = next((block.entry for block in message.blocks if block.entry in homes), MADE)

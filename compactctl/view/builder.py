@@ -121,7 +121,7 @@ class Assembler:
                 draft.blocks = []
 
     def messages(self) -> list[Message]:
-        """Give the view; an empty draft makes no message."""
+        """Return the view; an empty draft makes no message."""
         view: list[Message] = []
         for draft in self._drafts:
             if view and view[-1].role == draft.role and self._joins(draft):
@@ -133,7 +133,7 @@ class Assembler:
         return view
 
     def _joins(self, draft: _Draft) -> bool:
-        """Say whether a draft goes into a message of its role in front of it."""
+        """Return True if a draft goes into a message of its role in front of it."""
         return draft.role == "user" or (draft.role == "assistant" and self._answers_join)
 
 

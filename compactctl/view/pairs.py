@@ -67,7 +67,7 @@ def pair(messages: Sequence[Message]) -> Pairing:
 
 
 def block_at(messages: Sequence[Message], place: Place) -> Block:
-    """Give the block that stands at ``place``."""
+    """Return the block that stands at ``place``."""
     return messages[place.message].blocks[place.block]
 
 
@@ -100,7 +100,7 @@ def is_prompt(message: Message) -> bool:
 
 
 def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:
-    """Give the last run of assistant messages, which a provider reads as one message.
+    """Return the last run of assistant messages, which a provider reads as one message.
 
     System messages do not part it; without ``joined`` each assistant message is a run of its own.
     """
@@ -117,7 +117,7 @@ def last_run(messages: Sequence[Message], *, joined: bool = True) -> range:
 
 
 def open_tail(messages: Sequence[Message], *, joined: bool = True) -> int:
-    """Give where the last run begins if nothing but results follows it, else ``len(messages)``.
+    """Return where the last run begins if nothing but results follows it, else ``len(messages)``.
 
     Calls from there on that have no result are the open tail: the session stopped there.
     """
@@ -130,10 +130,10 @@ def open_tail(messages: Sequence[Message], *, joined: bool = True) -> int:
 
 
 def open_loop(messages: Sequence[Message]) -> int:
-    """Give the index of the message that opens the loop at the end, else ``len(messages)``.
+    """Return the index of the message that opens the loop at the end, else ``len(messages)``.
 
     The open loop is the last run of assistant messages, from the first that holds calls, with
-    what answers it (CONTRACT §11). So the open tail is part of it, whoever's rules apply.
+    what answers it. So the open tail is part of it, whoever's rules apply.
     """
     for position in last_run(messages):
         if any(block.kind == "call" for block in messages[position].blocks):

@@ -13,7 +13,7 @@ _DRIVE = re.compile(r"^([A-Za-z]):[\\/]")
 
 @functools.lru_cache(maxsize=1 << 13)  # a session names the same few files over and over
 def key(path: str, cwd: str = "") -> str:
-    """Give the key by which two spellings of a path are the same file.
+    """Return the key by which two spellings of a path are the same file.
 
     Relative paths start from ``cwd``; ``.``, ``..`` and doubled slashes are folded, and letters
     with accents are put together. A path that has the shape of a Windows path loses case and
@@ -51,7 +51,7 @@ def _is_windows(path: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 13)
 def matches(path: str, globs: tuple[str, ...]) -> bool:
-    """Say whether a path, or its last part, matches one of ``globs``."""
+    """Return True if a path, or its last part, matches one of ``globs``."""
     plain = path.replace("\\", "/") if _is_windows(path) else path
     name = posixpath.basename(plain)
     return any(fnmatchcase(name, glob) or fnmatchcase(plain, glob) for glob in globs)

@@ -54,7 +54,7 @@ def is_request(block: Block) -> bool:
 
 
 def first_request(messages: Sequence[Message]) -> set[Place]:
-    """Give the blocks of the first user message, and of the first in which a person asked.
+    """Return the blocks of the first user message, and of the first in which a person asked.
 
     Results are no part of it, and a note of this tool alone is not that message: it may be put in
     front of it. A summary of what came before counts as what was asked first; one
@@ -80,14 +80,14 @@ def first_request(messages: Sequence[Message]) -> set[Place]:
 
 
 def _is_said(block: Block) -> bool:
-    """Say whether a user block is more than a result or a note of this tool."""
+    """Return True if a user block is more than a result or a note of this tool."""
     return block.kind != "result" and not (
         block.kind == "text" and placeholders.is_note(block.text)
     )
 
 
 def is_summary(block: Block) -> bool:
-    """Say whether a user block sums up what came before, in the words of any tool."""
+    """Return True if a user block sums up what came before, in the words of any tool."""
     return block.is_summary or summaries.is_any(block.text)
 
 
@@ -147,7 +147,7 @@ class Protected:
         return with_steps(self._view, set().union(*latest.values()))
 
     def _rules_read(self, call: Block, result: Block) -> str | None:
-        """Tell apart what a call read of protected files; None when it read none."""
+        """Return what identifies a read of protected files; None for a call that read none."""
         is_asked = self._globs != PROTECTED or result.path is not None
         if not is_asked and not any(name in call.text for name in PROTECTED):  # nearly always
             return None

@@ -25,18 +25,18 @@ _PIPED = re.compile(r"(nl\b[^|]*?)\s*\|\s*(sed -n [^|]*)")
 
 
 def is_shell(name: str) -> bool:
-    """Say whether a tool's output is that of a shell."""
+    """Return True if a tool's output is that of a shell."""
     return name.lower() in _SHELLS
 
 
 def folder(given: dict[str, Any], cwd: str) -> str:
-    """Give the folder that a command starts in; ``given`` is the input of its call."""
+    """Return the folder that a command starts in; ``given`` is the input of its call."""
     workdir = given.get("workdir")
     return paths.key(workdir, cwd) if isinstance(workdir, str) else cwd
 
 
 def words(command: Any) -> list[str]:
-    """Give the words of a simple command, [] for anything that a shell would work on."""
+    """Return the words of a simple command, [] for anything that a shell would work on."""
     if isinstance(command, list):
         if len(command) == 3 and command[1] in {"-c", "-lc"}:  # noqa: PLR2004 (bash -lc TEXT)
             return words(command[2])
@@ -61,7 +61,7 @@ def words(command: Any) -> list[str]:
 
 
 def patched(given: dict[str, Any]) -> list[tuple[str, str]]:
-    """Give (path, folder that it starts from) of the files that patches in a call change.
+    """Return (path, folder that it starts from) of the files that patches in a call change.
 
     A patch stands alone in its text, or behind ``apply_patch``: in a here-document, say. One that
     another command only carries, into a file of its own perhaps, changes nothing.

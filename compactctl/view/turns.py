@@ -34,7 +34,7 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def first(self) -> int:
-        """Give where the turn begins: at its prompt if it has one."""
+        """Return where the turn begins: at its prompt if it has one."""
         return self.assistant if self.prompt is None else self.prompt
 
 
@@ -64,5 +64,5 @@ def last_results(messages: Sequence[Message], pairing: Pairing) -> list[int]:
 
 
 def prompt_blocks(message: Message) -> tuple[Block, ...]:
-    """Give the blocks of a user message that open the next turn."""
+    """Return the blocks of a user message that open the next turn."""
     return tuple(block for block in message.blocks if block.kind != "result")

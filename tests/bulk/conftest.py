@@ -1,7 +1,7 @@
 """Sessions that the tests of bulk runs compact, and what an undisturbed run makes of them."""
 
-import bulk_helpers
 import pytest
+from helpers import bulk_helpers
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     SMALL,
     bulk,
     command,

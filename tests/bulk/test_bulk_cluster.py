@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     BROKEN,
     PATIENCE,
     answers,

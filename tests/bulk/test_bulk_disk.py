@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from bulk_helpers import bulk, session, sha256, tree, write
+from helpers.bulk_helpers import bulk, session, sha256, tree, write
 
 BIG = session()
 

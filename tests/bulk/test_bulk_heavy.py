@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     HEAVY,
     check_whole,
     children,

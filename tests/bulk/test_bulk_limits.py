@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     bulk,
     children,
     compact_command,

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     BROKEN,
     PATIENCE,
     SMALL,
@@ -16,7 +16,7 @@ from bulk_helpers import (
     tree,
     write,
 )
-from object_store import s3_server
+from helpers.object_store import s3_server
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cluster or s3 is not installed")
 

@@ -12,7 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
-from bulk_helpers import (
+from helpers.bulk_helpers import (
     BROKEN,
     SMALL,
     bulk,
@@ -180,7 +180,7 @@ def test_a_pipe_in_a_folder_does_not_hold_the_run_up(tmp_path):
     os.mkfifo(source / "pipe.jsonl")
     done = bulk(source, "-o", tmp_path / "out")
     assert done.returncode == 6
-    assert "is no regular file" in last_lines(tmp_path / "out")[f"{source}/pipe.jsonl"]["error"]
+    assert "is not a regular file" in last_lines(tmp_path / "out")[f"{source}/pipe.jsonl"]["error"]
 
 
 @pytest.mark.parametrize(

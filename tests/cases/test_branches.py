@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from builders import COUNTER, TIGHT, assistant, exchange, lines, load, texts, user
+from helpers.builders import COUNTER, TIGHT, assistant, exchange, lines, load, texts, user
 
 from compactctl import pipeline
 from compactctl.repair.engine import repair

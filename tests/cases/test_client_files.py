@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import COUNTER, TIGHT, assistant, exchange, lines, load, said, user
+from helpers.builders import COUNTER, TIGHT, assistant, exchange, lines, load, said, user
 
 from compactctl import layers, pipeline
 from compactctl.durable import stream

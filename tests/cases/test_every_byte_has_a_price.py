@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, assistant, lines, load, text, user
+from helpers.builders import COUNTER, assistant, lines, load, text, user
 
 from compactctl import formats, opaque, pipeline
 from compactctl.errors import HardLimitError

@@ -6,7 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import assistant, call, exchange, lines, load, result, text, texts, thinking, user
+from helpers.builders import (
+    assistant,
+    call,
+    exchange,
+    lines,
+    load,
+    result,
+    text,
+    texts,
+    thinking,
+    user,
+)
 
 from compactctl import formats, pipeline
 from compactctl.errors import InputError, InvalidTranscriptError
@@ -152,8 +163,11 @@ def test_results_between_a_served_call_and_its_result_part_nothing():
     assert told(raw) == []
 
 
-def test_case_a_reminder_parts_a_served_call_from_its_result():
-    rules = [rule for rule, *_ in told(case("c01c-advisor-split-reminder-sameid"))]
+@pytest.mark.parametrize(
+    "name", ["c01a-advisor-split-attach", "c01c-advisor-split-reminder-sameid"]
+)
+def test_case_what_is_sent_between_parts_a_served_call_from_its_result(name):
+    rules = [rule for rule, *_ in told(case(name))]
     assert rules == ["SERVER-01", "SERVER-02"]
 
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, load
+from helpers.builders import COUNTER, load
 
 from compactctl import pipeline
 from compactctl.errors import InputError

@@ -6,7 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, assistant, exchange, lines, load, prune, reading, result, user, view
+from helpers.builders import (
+    COUNTER,
+    assistant,
+    exchange,
+    lines,
+    load,
+    prune,
+    reading,
+    result,
+    user,
+    view,
+)
 
 from compactctl import cli, formats, layers, pipeline
 from compactctl.model import Block, Image

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import COUNTER, assistant, call, lines, load, read, result, thinking, user
+from helpers.builders import COUNTER, assistant, call, lines, load, read, result, thinking, user
 
 from compactctl import pipeline
 from compactctl.files.reading import read_lines

@@ -7,8 +7,19 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import assistant, call, exchange, lines, load, result, text, texts, thinking, user
-from scribe import PNG
+from helpers.builders import (
+    assistant,
+    call,
+    exchange,
+    lines,
+    load,
+    result,
+    text,
+    texts,
+    thinking,
+    user,
+)
+from helpers.scribe import PNG
 
 from compactctl import formats
 from compactctl.errors import InvalidTranscriptError

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import (
+from helpers.builders import (
     COUNTER,
     assistant,
     call,

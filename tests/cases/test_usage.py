@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from builders import COUNTER, TIGHT, assistant, exchange, lines, load, text, user
-from usages import anthropic, of_pi, token_count
+from helpers.builders import COUNTER, TIGHT, assistant, exchange, lines, load, text, user
+from helpers.usages import anthropic, of_pi, token_count
 
 from compactctl import layers, pipeline
 from compactctl.tokens import count_view

@@ -1,7 +1,7 @@
 """What the tests at the shell have in common."""
 
 import pytest
-from shell import LONG
+from helpers.shell import LONG
 
 
 @pytest.fixture

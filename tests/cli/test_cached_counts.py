@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from shell import LONG, ROOT, SAMPLES, run, said
+from helpers.shell import LONG, ROOT, SAMPLES, run, said
 
 SAMPLE = SAMPLES / "claude-code.jsonl"
 STAGES = [("truncate",), ("dedup",), ("prune",), ("compact", "--soft-limit", "8000"), ("stats",)]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from shell import USER, lines, records, refused, run, said
+from helpers.shell import USER, lines, records, refused, run, said
 
 TIME = "2026-01-01T00:00:00Z"
 

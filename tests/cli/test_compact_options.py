@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from shell import ANSWER, CHARS, LOG, USER, call, lines, refused, result, said
+from helpers.shell import ANSWER, CHARS, LOG, USER, call, lines, refused, result, said
 
 from compactctl import cli
 from compactctl.durable.resolver import SourcePointerResolver

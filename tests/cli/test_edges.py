@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from shell import CHARS, CUT, LONG, fact, lines, names, refused, run
+from helpers.shell import CHARS, CUT, LONG, fact, lines, names, refused, run
 
 from compactctl import layers
 

@@ -6,7 +6,7 @@ import re
 import shlex
 
 import pytest
-from shell import run
+from helpers.shell import run
 
 from compactctl import cli
 from compactctl._version import __version__

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from shell import ANSWER, CHARS, USER, call, lines, refused, result, run, said
+from helpers.shell import ANSWER, CHARS, USER, call, lines, refused, result, run, said
 
 from compactctl import cli, layers
 

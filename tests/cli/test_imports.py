@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from shell import CHARS, ENVIRONMENT, LONG, SAMPLES
+from helpers.shell import CHARS, ENVIRONMENT, LONG, SAMPLES
 
 from compactctl.layers import ORDER
 

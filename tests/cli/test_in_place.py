@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shell import (
+from helpers.shell import (
     CHARS,
     COMPACTCTL,
     CUT,

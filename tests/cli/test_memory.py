@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from shell import COMPACTCTL, ENVIRONMENT
+from helpers.shell import COMPACTCTL, ENVIRONMENT
 
 MB = 1_000_000
 RESULTS = 1_200

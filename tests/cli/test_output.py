@@ -8,7 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from shell import BROKEN, CHARS, COMPACTCTL, CUT, ENVIRONMENT, LONG, mode, names, refused, run, said
+from helpers.shell import (
+    BROKEN,
+    CHARS,
+    COMPACTCTL,
+    CUT,
+    ENVIRONMENT,
+    LONG,
+    mode,
+    names,
+    refused,
+    run,
+    said,
+)
 
 from compactctl.files.atomic import write_file
 

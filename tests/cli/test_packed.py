@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from shell import COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run
+from helpers.shell import COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run
 
 from compactctl.errors import InputError
 from compactctl.files import compression, reading

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from shell import fact, lines, refused, run, said
+from helpers.shell import fact, lines, refused, run, said
 
 TIME = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"

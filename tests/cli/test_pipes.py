@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from shell import COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run
+from helpers.shell import COMPACTCTL, CUT, ENVIRONMENT, LONG, refused, run
 
 from compactctl.errors import InputError
 from compactctl.files import pipes

@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from shell import ROOT, fact, lines, run, said
+from helpers.shell import ROOT, fact, lines, run, said
 
 from compactctl.durable.manifest import Manifest
 from compactctl.durable.policy import load_policy

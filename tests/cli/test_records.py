@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from shell import CHARS, CUT, LOG, LONG, fact, lines, records, refused, run, said
+from helpers.shell import CHARS, CUT, LOG, LONG, fact, lines, records, refused, run, said
 
 from compactctl._version import __version__
 

@@ -4,7 +4,7 @@ import base64
 import re
 
 import pytest
-from shell import (
+from helpers.shell import (
     ANSWER,
     BROKEN,
     CHARS,

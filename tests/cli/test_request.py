@@ -6,7 +6,7 @@ import types
 import typing
 
 import pytest
-from shell import OPEN, SAMPLES, USER, call, fact, lines, refused, result, run, said
+from helpers.shell import OPEN, SAMPLES, USER, call, fact, lines, refused, result, run, said
 
 from compactctl.request import BLOCK_KEYS
 

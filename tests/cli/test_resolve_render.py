@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from shell import ANSWER, USER, fact, lines, refused, resolution, run, said
+from helpers.shell import ANSWER, USER, fact, lines, refused, resolution, run, said
 
 from compactctl import cli
 

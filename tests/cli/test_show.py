@@ -1,7 +1,7 @@
 """``show`` prints what a pointer names, and ``restore`` takes the pointer of an archive."""
 
 import pytest
-from shell import USER, lines, run
+from helpers.shell import USER, lines, run
 
 from compactctl.durable.artifacts import ArtifactStore
 

@@ -10,8 +10,8 @@ import pty
 import threading
 
 import pytest
-from object_store import s3_server
-from shell import USER, fact, lines, records, refused, run, said
+from helpers.object_store import s3_server
+from helpers.shell import USER, fact, lines, records, refused, run, said
 
 from compactctl.durable.artifacts import ArtifactStore
 

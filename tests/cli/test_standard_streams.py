@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from shell import (
+from helpers.shell import (
     ANSWER,
     CHARS,
     COMPACTCTL,

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from shell import ANSWER, CHARS, LONG, SAMPLES, USER, fact, lines, refused, run, said
+from helpers.shell import ANSWER, CHARS, LONG, SAMPLES, USER, fact, lines, refused, run, said
 
 from compactctl.durable.records import DurableFact, PendingItem, RetrievalEvidence
 

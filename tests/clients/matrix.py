@@ -115,6 +115,7 @@ def _sent(row: Row, view: list[Said], done: Outcome, requests: int) -> list[str]
     reasons = [f"invalid: {problem}" for problem in strict_request.problems(body)]
     if apart := said.difference(view, _conversation(agent, body), agent.added):
         reasons.append(apart)
+    reasons += [f"attachment not sent: {piece.text[:60]!r}" for piece in said.unsent(view, body)]
     if row.session.native and RULE not in str(body):
         reasons.append("the standing rules are not sent")
     return reasons

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compactctl.model import result_text
+from compactctl.model import result_text, text_pieces
 from compactctl.transcript import loading
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ def of_view(data: bytes) -> list[Said]:
     """Return what compactctl reads in a session, without the system's messages."""
     found = loading.load(data.splitlines(keepends=True))
     return [
-        _of_block(message.role, block)
+        said
         for message in found.messages
         if message.role != "system"
         for block in message.blocks
+        for said in _of_block(message.role, block)
     ]
 
 
@@ -50,15 +52,43 @@ def of_request(body: dict[str, Any]) -> list[Said]:
     ]
 
 
+def unsent(view: list[Said], body: dict[str, Any]) -> list[Said]:
+    """Return the attachments of a view that a request does not hold, wherever it has them.
+
+    Line by line: some versions number the lines of a file when they send it.
+    """
+    sent = _bare("\n".join(_strings(body)))
+    attached = (said for said in view if said.kind == "document")
+    return [
+        said for said in attached if any(_bare(line) not in sent for line in said.text.splitlines())
+    ]
+
+
+def _bare(text: str) -> str:
+    """Return a text without the tags of reminders, which a message of the system has not."""
+    return " ".join(re.sub("</?system-reminder>", " ", text).split())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings inside a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
 def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
     """Return the first place where a request and the view part; "" if both say the same.
 
-    What the agent puts in by itself, as ``added`` matches it, may stand between the blocks and
-    behind what one of the user's says; white space at the end of that is no difference.
+    Attachments are left aside: their place is the agent's to choose. What it puts in by itself, as
+    ``added`` matches it, may stand between the blocks and behind what one of the user's says; white
+    space at the end of that is no difference, nor is the order of results side by side.
     """
     own = re.compile(f"(?:{added})*", re.DOTALL)
+    view = _settled([said for said in view if said.kind != "document"])
     at = 0
-    for said in sent:
+    for said in _settled(sent):
         wanted = view[at] if at < len(view) else None
         if wanted and _is(said, wanted, own):
             at += 1
@@ -66,6 +96,12 @@ def difference(view: list[Said], sent: list[Said], added: str = "(?!)") -> str:
             then = f"; the view goes on with {_shown(wanted, said)}" if wanted else ""
             return f"block {at} sent is not in the view: {_shown(said, wanted)}{then}"
     return f"block {at} of {len(view)} is not sent: {_shown(view[at])}" if at < len(view) else ""
+
+
+def _settled(every: list[Said]) -> list[Said]:
+    """Return the same with results that stand side by side in the order of their ids."""
+    runs = groupby(every, lambda said: said.kind == "result")
+    return [said for is_result, run in runs for said in (sorted(run) if is_result else run)]
 
 
 def _is(said: Said, wanted: Said, own: re.Pattern[str]) -> bool:
@@ -91,13 +127,17 @@ def _shown(said: Said, other: Said | None = None) -> str:
     return f"{said.role} {said.kind} {before}{text!r}{after}"
 
 
-def _of_block(role: str, block: Block) -> Said:
+def _of_block(role: str, block: Block) -> Iterator[Said]:
+    """Yield what a block of the view says: of an attachment each text by itself."""
     if block.kind == "call":
-        return _call(block.call_id, block.tool, block.text)
-    if block.kind == "result":
+        yield _call(block.call_id, block.tool, block.text)
+    elif block.kind == "result":
         images = sum(piece.kind == "image" for piece in block.content)
-        return _result(block.call_id, result_text(block), images)
-    return Said(role, block.type if block.kind == "other" else block.kind, block.text)
+        yield _result(block.call_id, result_text(block), images)
+    elif block.kind == "document":
+        yield from (Said(role, "document", piece.text) for piece in text_pieces(block))
+    else:
+        yield Said(role, block.type if block.kind == "other" else block.kind, block.text)
 
 
 def _of_part(role: str, part: dict[str, Any]) -> Said:

@@ -60,6 +60,32 @@ def test_a_request_with_the_same_content_is_the_view(data, body):
     assert said.difference(view, said.of_request(body)) == ""
 
 
+NOTE = {"type": "skill_listing", "content": "by heart"}
+ATTACHED = [
+    {"type": "user", "uuid": "u1", "parentUuid": None, "message": CLAUDE[0]},
+    {"type": "attachment", "uuid": "u2", "parentUuid": "u1", "attachment": NOTE},
+]
+ATTACHED[1]["rendered"] = [{"content": "<system-reminder>\nby heart\n</system-reminder>"}]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"role": "user", "content": "look\n\n<system-reminder>\nby heart\n</system-reminder>"},
+        {"role": "system", "content": [{"type": "text", "text": "by heart"}]},
+    ],
+)
+def test_an_attachment_may_be_sent_anywhere(held):
+    view = said.of_view(lines(ATTACHED))
+    assert said.difference(view, [view[0]]) == ""
+    assert said.unsent(view, {"messages": [*CLAUDE, held]}) == []
+
+
+def test_an_attachment_that_is_not_sent_is_named():
+    view = said.of_view(lines(ATTACHED))
+    assert said.unsent(view, {"messages": CLAUDE}) == view[1:]
+
+
 VIEW = said.of_view(lines(CLAUDE))
 OWN = r"\s*<note>.*?</note>\s*"
 
@@ -97,6 +123,12 @@ def test_what_the_agent_adds_behind_the_users_words_is_no_difference(at):
 
 def test_the_order_counts():
     assert said.difference(VIEW, VIEW[::-1])
+
+
+def test_the_order_of_results_side_by_side_does_not_count():
+    first, second = (said.Said("user", "result", f"{name} x") for name in "ab")
+    assert said.difference([first, second, user("u")], [second, first, user("u")]) == ""
+    assert said.difference([first, user("u"), second], [second, user("u"), first])
 
 
 def test_a_difference_is_shown_where_it_begins():

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from object_store import s3_server
+from helpers.object_store import s3_server
 
 fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
 

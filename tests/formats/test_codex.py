@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, load, result, rewrite, texts, write
+from helpers.builders import COUNTER, load, result, rewrite, texts, write
 
 from compactctl import pipeline
 from compactctl.errors import CompactctlError
@@ -356,7 +356,7 @@ def test_what_would_not_read_back_as_it_was_meant_is_not_written(monkeypatch):
     before = read(compacted(*LONG, *WRONG), rolled_back(1), said("user", "then"))
     edited = msgspec.structs.replace(before.messages[0].blocks[0], text="1st")
     monkeypatch.setattr(CODEX, "unseen_parts", lambda *_: [])
-    with pytest.raises(CompactctlError, match="nothing is written"):
+    with pytest.raises(CompactctlError, match="nothing was written"):
         write(before, [Message("user", (edited,)), *before.messages[1:]])
 
 

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
+from helpers.builders import COUNTER, TIGHT, call, load, result, rewrite, text, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 

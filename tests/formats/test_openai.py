@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import call, load, result, rewrite, text, texts, thinking
+from helpers.builders import call, load, result, rewrite, text, texts, thinking
 
 from compactctl import formats
 from compactctl.errors import InputError

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 import pytest
-from builders import COUNTER, TIGHT, call, load, result, rewrite, text, texts, thinking
+from helpers.builders import COUNTER, TIGHT, call, load, result, rewrite, text, texts, thinking
 from hypothesis import given
 from hypothesis import strategies as st
 

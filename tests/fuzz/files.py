@@ -17,8 +17,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from damage import damaged, noise
+from helpers.strategies import transcripts
 from hypothesis import HealthCheck, given, seed, settings
-from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders import COUNTER, call, exchange, result, texts, truncate, user, view
-from builders import assistant as says
+from helpers.builders import COUNTER, call, exchange, result, texts, truncate, user, view
+from helpers.builders import assistant as says
 from hypothesis import given
 from hypothesis import strategies as st
 

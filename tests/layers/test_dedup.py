@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import (
+from helpers.builders import (
     COUNTER,
     assistant,
     call,

@@ -1,8 +1,8 @@
 """dedup: the placeholder mode, stale reads, tools of one's own, protected files."""
 
 import pytest
-from builders import assistant as says
-from builders import call, dedup, exchange, ids, reading, result, user, view
+from helpers.builders import assistant as says
+from helpers.builders import call, dedup, exchange, ids, reading, result, user, view
 
 from compactctl import placeholders
 from compactctl.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import COUNTER, load
+from helpers.builders import COUNTER, load
 
 from compactctl import pipeline
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, ids, prune, result, summarize, user, view
+from helpers.builders import assistant, call, exchange, ids, prune, result, summarize, user, view
 
 from compactctl.view.index import View
 from compactctl.view.pairs import pair

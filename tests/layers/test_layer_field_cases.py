@@ -7,7 +7,7 @@ import json
 
 import msgspec
 import pytest
-from builders import (
+from helpers.builders import (
     COUNTER,
     assistant,
     call,
@@ -28,7 +28,7 @@ from builders import (
     user,
     view,
 )
-from scribe import PNG
+from helpers.scribe import PNG
 
 from compactctl import formats, layers, pipeline, placeholders, summaries
 from compactctl.durable.artifacts import ArtifactStore, session_name

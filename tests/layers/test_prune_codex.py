@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders import COUNTER, ids, load, texts
+from helpers.builders import COUNTER, ids, load, texts
 
 from compactctl import pipeline, placeholders, report
 

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from builders import assistant as says
-from builders import (
+from helpers.builders import assistant as says
+from helpers.builders import (
     call,
     exchange,
     ids,

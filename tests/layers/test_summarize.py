@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from builders import (
+from helpers.builders import (
     COUNTER,
     assistant,
     call,

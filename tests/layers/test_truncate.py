@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from builders import COUNTER, assistant, call, exchange, result, truncate, user, view
+from helpers.builders import COUNTER, assistant, call, exchange, result, truncate, user, view
 
 from compactctl import placeholders
 from compactctl.errors import UsageError

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from builders import COUNTER, call, exchange, result, text, truncate, user, view
-from builders import assistant as says
+from helpers.builders import COUNTER, call, exchange, result, text, truncate, user, view
+from helpers.builders import assistant as says
 
 from compactctl import placeholders
 from compactctl.errors import UsageError

@@ -1,4 +1,4 @@
-"""The field cases that a repair is for (field-cases.md B1 to B5), each as a small transcript."""
+"""The field cases that a repair is for, each as a small transcript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from builders import (
+from helpers.builders import (
     assistant,
     call,
     exchange,

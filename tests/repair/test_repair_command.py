@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-
-from shell import ANSWER, USER, lines, refused, run, said
+from helpers.shell import ANSWER, USER, lines, refused, run, said
 
 CALL = {
     "role": "assistant",

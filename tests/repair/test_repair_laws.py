@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from builders import exchange, lines, load, user
+from helpers.builders import exchange, lines, load, user
+from helpers.strategies import transcripts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import transcripts
 
 from compactctl import formats
 from compactctl.errors import InputError

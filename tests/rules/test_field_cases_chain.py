@@ -1,12 +1,12 @@
-"""What broke sessions in the field, a row of field-cases.md each: B5, chains and boundaries."""
+"""What broke sessions in the field: chains and boundaries."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from builders import COUNTER, load, texts
-from field import (
+from helpers.builders import COUNTER, load, texts
+from helpers.field import (
     Harness,
     answer,
     asked,

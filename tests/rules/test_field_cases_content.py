@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B4, content and media."""
+"""What broke sessions in the field: content and media."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 import json
 
 import pytest
-from builders import COUNTER, load
-from field import (
+from helpers.builders import COUNTER, load
+from helpers.field import (
     Harness,
     answer,
     assistant,

@@ -1,10 +1,10 @@
-"""What broke sessions in the field, a row of field-cases.md each: B2, duplicates and ids."""
+"""What broke sessions in the field: duplicates and ids."""
 
 from __future__ import annotations
 
 import pytest
-from builders import load
-from field import (
+from helpers.builders import load
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,

@@ -1,10 +1,10 @@
-"""What broke sessions in the field, a row of field-cases.md each: B1, calls and results."""
+"""What broke sessions in the field: calls and results."""
 
 from __future__ import annotations
 
 import pytest
-from builders import COUNTER
-from field import (
+from helpers.builders import COUNTER
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,

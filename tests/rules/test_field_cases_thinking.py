@@ -1,4 +1,4 @@
-"""What broke sessions in the field, a row of field-cases.md each: B3, thinking."""
+"""What broke sessions in the field: thinking."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import itertools
 import json
 
 import pytest
-from builders import COUNTER, load
-from field import (
+from helpers.builders import COUNTER, load
+from helpers.field import (
     THOUGHT,
     Harness,
     answer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from builders import assistant, call, result, text, thinking, user
-from drawn import other
+from helpers.builders import assistant, call, result, text, thinking, user
+from helpers.drawn import other
 
 from compactctl.graph import EntryGraph
 from compactctl.model import Message

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, result, system, text, thinking, user
-from drawn import PNG, drafts, frozen, image, other
+from helpers.builders import assistant, call, result, system, text, thinking, user
+from helpers.drawn import PNG, drafts, frozen, image, other
 from hypothesis import given
 from hypothesis import strategies as st
 

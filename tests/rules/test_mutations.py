@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from builders import call, result, text, thinking
-from drawn import PNG, Draft, drafts, frozen, image, of_id, other, places, rename
+from helpers.builders import call, result, text, thinking
+from helpers.drawn import PNG, Draft, drafts, frozen, image, of_id, other, places, rename
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

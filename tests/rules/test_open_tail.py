@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import assistant, call, exchange, result, system, text, user
+from helpers.builders import assistant, call, exchange, result, system, text, user
 from hypothesis import given
 from hypothesis import strategies as st
 

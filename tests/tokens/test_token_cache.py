@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from helpers.token_samples import texts
 from hypothesis import given
-from token_samples import texts
 
 from compactctl.tokens import Counter, cache, counter, engines
 

@@ -1,8 +1,8 @@
 from itertools import pairwise
 
 import pytest
+from helpers.token_samples import ORDINARY, PATHOLOGICAL, sound_texts, texts
 from hypothesis import given
-from token_samples import ORDINARY, PATHOLOGICAL, sound_texts, texts
 
 from compactctl.tokens import chunks
 

@@ -2,9 +2,9 @@ import subprocess
 import sys
 
 import pytest
+from helpers.token_samples import ORDINARY, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from token_samples import ORDINARY, texts
 
 from compactctl.errors import UsageError
 from compactctl.tokens import Counter, counter, engines, load_counter

@@ -3,9 +3,9 @@ import math
 from pathlib import Path
 
 import pytest
+from helpers.token_samples import MILLION, ORDINARY, PATHOLOGICAL, texts
 from hypothesis import given
 from tiktoken_ext import openai_public
-from token_samples import MILLION, ORDINARY, PATHOLOGICAL, texts
 
 from compactctl.errors import UsageError
 from compactctl.tokens import engines, load_counter

@@ -1,9 +1,9 @@
 """Many texts are counted at once as they are one by one."""
 
 import pytest
+from helpers.token_samples import PATHOLOGICAL, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from token_samples import PATHOLOGICAL, texts
 
 from compactctl.tokens import Counter, engines, load_counter
 

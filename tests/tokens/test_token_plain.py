@@ -4,9 +4,9 @@ import itertools
 import unicodedata
 
 import pytest
+from helpers.token_samples import ORDINARY
 from hypothesis import given
 from hypothesis import strategies as st
-from token_samples import ORDINARY
 
 from compactctl.tokens import engines, python_bpe
 

@@ -7,14 +7,13 @@ sets their parents so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from compactctl.formats import anthropic_parts, base
 from compactctl.formats.anthropic_parts import Content
-from compactctl.formats.base import identifier
 from compactctl.graph import NOWHERE, EntryGraph
 from compactctl.model import Block
 
@@ -76,12 +75,12 @@ class Tree:
 
     def __init__(self) -> None:
         """Start without a line."""
-        self._lines: list[tuple[int, str, str | None]] = []
-        self._answers: set[str | None] = set()
+        self._entries: list[int] = []
+        self._ids: list[str] = []
+        self._parents: list[str | None] = []
+        self._answers: set[str] = set()
         self._heads: dict[str, str | None] = {}
         self._prompts: set[str] = set()
-        self._parents: set[str | None] = set()
-        self._forks = False
         self._roots: list[str] = []
         self._last = NOWHERE
         self.is_straight = True
@@ -93,27 +92,33 @@ class Tree:
 
     def add(self, index: int, record: Record) -> None:
         """Take in a line."""
-        own, parent = record.uuid, identifier(record.parent_uuid)
+        own = record.uuid
         if not isinstance(own, str):
             return
-        self._lines.append((index, own, parent))
+        parent = record.parent_uuid if isinstance(record.parent_uuid, str) else None
         if record.type in SPEAKERS:
-            self._last = len(self._lines) - 1
-        self._forks = self._forks or parent in self._parents
-        if parent is not None:
-            self._parents.add(parent)
-        if record.type == "assistant" and record.message is not None:
-            key = identifier(record.message.id)
-            is_head = parent is None or key is None or key not in self._answers
-            self._answers.add(key)
-        else:
-            is_head = record.type == "user" and is_prompt(record)
-            if is_head:
+            self._last = len(self._ids)
+            if self._opens_turn(own, record):
+                self._heads[own] = parent
+                if parent is None:
+                    self._roots.append(own)
+        self._entries.append(index)
+        self._ids.append(own)
+        self._parents.append(parent)
+
+    def _opens_turn(self, own: str, record: Record) -> bool:
+        if record.type == "user":
+            if is_prompt(record):
                 self._prompts.add(own)
-        if is_head:
-            self._heads[own] = parent
-            if parent is None:
-                self._roots.append(own)
+                return True
+            return False
+        key = record.message.id if record.message is not None else None
+        if not isinstance(key, str):
+            return record.message is not None
+        if key in self._answers:
+            return False
+        self._answers.add(key)
+        return True
 
     def abandoned(self, said: Sequence[Said]) -> set[int]:
         """Return the entries that resume does not come to, for others took their place.
@@ -124,18 +129,29 @@ class Tree:
         unless a resume copied the history into the file: then its calls are there twice.
         """
         copied = len(self._roots) > 1
-        if self._last == NOWHERE or not (self._forks or copied):
+        has_forks = len(set(self._parents)) < len(self._parents)
+        if self._last == NOWHERE or not (has_forks or copied):
             return set()
-        ids = [own for _, own, _ in self._lines]
-        graph = EntryGraph(ids, [parent for *_, parent in self._lines])
-        path = [ids[at] for at in graph.walk(self._last)[0]]
-        beside = self._heads.keys() - set(path)
+        path = self._path()
+        beside = self._heads.keys() - path.keys()
         self.is_straight = not beside
-        lost = self._lost(graph, path, beside) if beside else set()
-        entries = self._below(lost) if lost else set()
+        if self.is_straight:
+            return set()
+        graph = EntryGraph(self._ids, self._parents)
+        entries = self._below(self._lost(graph, path, beside))
         return entries | self._copies(graph, said) if copied else entries
 
-    def _lost(self, graph: EntryGraph, path: list[str], beside: set[str]) -> set[str]:
+    def _path(self) -> dict[str, None]:
+        """Return the last line that was said and its ancestors; of two with one id the last."""
+        parents = dict(zip(self._ids, self._parents, strict=True))
+        path: dict[str, None] = {}
+        own: str | None = self._ids[self._last]
+        while own in parents and own not in path:
+            path[own] = None
+            own = parents[own]
+        return path
+
+    def _lost(self, graph: EntryGraph, path: Iterable[str], beside: set[str]) -> set[str]:
         """Return the heads beside the way that hang on it, and did not merely slip off it.
 
         An answer does so where errors of the API went on from its prompt, and another prompt, not
@@ -160,7 +176,8 @@ class Tree:
 
     def _below(self, lost: set[str]) -> set[int]:
         entries: set[int] = set()
-        for index, uuid, parent in self._lines:
+        lines = zip(self._entries, self._ids, self._parents, strict=True) if lost else ()
+        for index, uuid, parent in lines:
             if uuid in lost or parent in lost:
                 lost.add(uuid)
                 entries.add(index)
@@ -168,7 +185,7 @@ class Tree:
 
     def _copies(self, graph: EntryGraph, said: Sequence[Said]) -> set[int]:
         """Return the entries under other roots than the last line's whose calls it has as well."""
-        tops = {index: graph.tops[at] for at, (index, *_) in enumerate(self._lines)}
+        tops = dict(zip(self._entries, graph.tops, strict=True))
         roots = {graph.places[root] for root in self._roots}
         calls: dict[int, set[str | None]] = {}
         for line in said:

@@ -17,7 +17,7 @@ from pathlib import Path
 from compactctl import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-SABOTEUR = Path(__file__).with_name("saboteur")
+SABOTEUR = ROOT / "tests" / "bulk" / "saboteur"
 HEAVY = bool(os.environ.get("COMPACTCTL_HEAVY"))
 PATIENCE = 60
 

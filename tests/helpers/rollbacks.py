@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from builders import load
 from hypothesis import strategies as st
 
 from compactctl.formats.codex.edit import said
 from compactctl.jsonl import exact
 from compactctl.rules.check import breaks_pairs, problems
+from helpers.builders import load
 
 WRONG_TURN = [
     said("user", [{"type": "input_text", "text": "a wrong turn"}]),

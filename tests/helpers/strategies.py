@@ -6,15 +6,15 @@ import json
 from typing import NamedTuple
 
 import orjson
-import pools
-from builders import assistant, call, read, result, system, text, thinking, user
 from hypothesis import strategies as st
-from rollbacks import rolled_back
-from scribe import Abandoned, Mark, Scribe, ways
-from usages import with_usages
 
 from compactctl import layers, summaries
 from compactctl.model import Block
+from helpers import pools
+from helpers.builders import assistant, call, read, result, system, text, thinking, user
+from helpers.rollbacks import rolled_back
+from helpers.scribe import Abandoned, Mark, Scribe, ways
+from helpers.usages import with_usages
 
 
 class Case(NamedTuple):

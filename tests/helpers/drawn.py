@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-from builders import call, result, text, thinking
 from hypothesis import strategies as st
 
 from compactctl.model import Block, Image, Message
+from helpers.builders import call, result, text, thinking
 
 PNG = Block("image", image=Image("image/png", 3000, 640, 480))
 

@@ -14,7 +14,9 @@ PATIENCE = 60
 @contextlib.contextmanager
 def s3_server():
     """Run an S3 server; give the environment of a command that uses it."""
-    pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+    s3fs = pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+    # A file system is kept for the whole process, with the server that it first spoke to.
+    s3fs.S3FileSystem.clear_instance_cache()
     pytest.importorskip("moto.server", reason="moto[server] is not installed")
     port = _free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]

@@ -11,12 +11,11 @@ import functools
 import itertools
 from typing import NamedTuple
 
-from builders import assistant, call, identity, load, result, text, user
-
 from compactctl import formats
 from compactctl.formats.base import Link
 from compactctl.jsonl import exact
 from compactctl.model import Message
+from helpers.builders import assistant, call, identity, load, result, text, user
 
 ENVELOPE = {"cwd": "/w", "sessionId": "s", "timestamp": "2026-01-05T08:00:00.000Z"}
 PNG = (

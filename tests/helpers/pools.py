@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from builders import text
-from scribe import DOCUMENT, IMAGE, ODD_BLOCK
-
 from compactctl import placeholders, summaries
+from helpers.builders import text
+from helpers.scribe import DOCUMENT, IMAGE, ODD_BLOCK
 
 LONG = "\n".join(f"{n:>6}→line {n} of a long file, with words in it" for n in range(1, 16))
 LOG = "\n".join([*(f"[{n:04}] step {n} done in {n * 7 % 90} ms" for n in range(20)), "7 failed"])
