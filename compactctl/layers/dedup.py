@@ -95,7 +95,7 @@ def superseded(
         if not reads or any(protected.names(read.path) for read in reads):
             continue
         by: list[str | None] = [None]
-        if found.call_at.message < view.open_loop and all(read.key in later for read in reads):
+        if found.result_at.message < view.open_loop and all(read.key in later for read in reads):
             by = [
                 (
                     stale
