@@ -11,7 +11,7 @@ from compactctl.model import MADE, Block, Message, replace_blocks, text_pieces
 from compactctl.repair.case import Deed, Step
 from compactctl.rules import images
 from compactctl.rules.context import RuleContext
-from compactctl.view.builder import merge_users
+from compactctl.view.edits import group
 from compactctl.view.pairs import pair
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def drop_empty(case: Case) -> list[Message]:
         pieces = tuple(piece for piece in block.content if piece.kind != "text" or piece.text)
         return msgspec.structs.replace(block, content=pieces)
 
-    return merge_users(case.replace(filled))
+    return group(case.replace(filled))
 
 
 def leave_only_text(case: Case) -> list[Message]:
@@ -119,7 +119,7 @@ def drop_half_servers(case: Case) -> list[Message]:
             return None
         return block
 
-    return merge_users(case.replace(whole))
+    return group(case.replace(whole))
 
 
 def open_with_user(case: Case) -> list[Message]:
@@ -152,4 +152,4 @@ def without_bare_reasoning(case: Case, fixed: Sequence[Message]) -> Sequence[Mes
             case.done("THINK-03", blocks.pop(), "reasoning dropped")
         if blocks or not message.blocks:
             kept.append(replace_blocks(message, blocks))
-    return merge_users(kept)
+    return group(kept)

@@ -11,7 +11,7 @@ from compactctl.jsonl import exact
 from compactctl.model import MADE, Block, Message, replace_blocks
 from compactctl.repair.case import Step
 from compactctl.repair.content import in_words
-from compactctl.view.builder import merge_users
+from compactctl.view.edits import group
 from compactctl.view.pairs import Place, block_at, results
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def place(case: Case) -> list[Message]:
         placed.append(Message("user", due))
     for here, rule in spare.items():
         case.done(rule, block_at(case.messages, here), "result dropped")
-    return merge_users(placed)
+    return group(placed)
 
 
 def _behind_results(blocks: list[Block], due: tuple[Block, ...]) -> list[Block]:

@@ -6,7 +6,7 @@ Assistant pieces are one message when they carry the same key (Claude Code: ``me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compactctl.model import Block, Message, Role
@@ -27,7 +27,7 @@ class Assembler:
     """Collects blocks in file order; :meth:`messages` gives the view."""
 
     def __init__(self, whole: Callable[[int], list[Any]], *, answers_join: bool = False) -> None:
-        """Start with an empty view; ``answers_join`` as :func:`merge_users` joins them.
+        """Start with an empty view; ``answers_join`` as ``view.edits.group`` joins them.
 
         ``whole`` returns the parts of an entry with all their members, also those that the records
         of its format skip: for the few parts that are of no common kind.
@@ -135,19 +135,3 @@ class Assembler:
     def _joins(self, draft: _Draft) -> bool:
         """Return True if a draft goes into a message of its role in front of it."""
         return draft.role == "user" or (draft.role == "assistant" and self._answers_join)
-
-
-def merge_users(messages: Iterable[Message], *, answers: bool = False) -> list[Message]:
-    """Join user messages that a layer left side by side; all others stay the same objects.
-
-    With ``answers`` so do assistant messages: in some formats nothing else parts them.
-    """
-    merged: list[Message] = []
-    role = ""
-    for message in messages:
-        if message.role == role and (role == "user" or (answers and role == "assistant")):
-            merged[-1] = Message(message.role, (*merged[-1].blocks, *message.blocks))
-        else:
-            merged.append(message)
-            role = message.role
-    return merged
